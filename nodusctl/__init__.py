@@ -1,0 +1,3 @@
+"""nodusctl: a declarative reconciler for AI compute."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,224 @@
+"""An Attempt: one period of capacity filling one slot of an owner.
+
+Its fields are never set; they are folded from events, so an Attempt can always be recomputed from the journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import assert_never
+
+from nodusctl.attempts.events import (
+    AttemptClosed,
+    AttemptQueued,
+    BecameReady,
+    CapacityEnded,
+    DiskAttached,
+    DiskDetached,
+    DiskMade,
+    EdgeArmed,
+    Event,
+    HomeNotSaved,
+    HomeSaved,
+    KeysHandedOver,
+    LaunchAccepted,
+    LaunchRefused,
+    MachineSeen,
+    OutcomeUnknown,
+    PhaseChanged,
+    ReleaseAsked,
+    Remarked,
+    StopAsked,
+    TermsFrozen,
+    WentQuiet,
+)
+from nodusctl.base.ids import Address
+from nodusctl.provider.machines import Machine
+from nodusctl.state.terms import Terms
+
+
+class AttemptPhase(StrEnum):
+    """An Attempt's phases (objects.md)."""
+
+    QUEUED = "Queued"
+    PROVISIONING = "Provisioning"
+    RUNNING = "Running"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    CANCELLED = "Cancelled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timings:
+    """Moments of an Attempt, each None until it happened (objects.md, ``status.timings``)."""
+
+    queued_at: datetime
+    acquired_at: datetime | None = None
+    billing_started_at: datetime | None = None
+    registered_at: datetime | None = None
+    ready_at: datetime | None = None
+    stop_asked_at: datetime | None = None
+    finished_at: datetime | None = None
+    deletion_proven_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedTry:
+    """One launch the provider refused."""
+
+    offer_key: str
+    code: str
+    scope: str
+    message: str
+    time: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One period of capacity.
+
+    ``machine`` is the last report of it, None before any was made. ``edge_at`` is the armed edge: as asked at launch, then as read back.
+    ``is_released`` means confirmed gone.
+    """
+
+    uid: str
+    owner: Address
+    owner_uid: str
+    name: str
+    slot: str
+    epoch: int
+    phase: AttemptPhase
+    timings: Timings
+    terms: Terms | None = None
+    token: str = ""
+    try_number: int = 0
+    refusals: tuple[RefusedTry, ...] = ()
+    machine: Machine | None = None
+    bootstrap_host_key: str = ""
+    host_key: str = ""
+    edge_at: datetime | None = None
+    stop_reason: str = ""
+    quiet_asked: bool = False
+    release_asked: bool = False
+    attached_disks: tuple[str, ...] = ()
+    home_is_settled: bool = False
+    end_is_estimated: bool = False
+    reason: str = ""
+
+    @property
+    def is_released(self) -> bool:
+        """True once the end of the machine is confirmed."""
+        return self.timings.finished_at is not None
+
+    @property
+    def is_open(self) -> bool:
+        """True until the Attempt is closed and paid."""
+        return self.phase in {AttemptPhase.QUEUED, AttemptPhase.PROVISIONING, AttemptPhase.RUNNING}
+
+
+def fold(events: Iterable[Event]) -> tuple[Attempt, ...]:
+    """Attempts from events, in the order they were queued. Events of no Attempt are passed over."""
+    book: dict[str, Attempt] = {}
+    for event in events:
+        if isinstance(event, AttemptQueued):
+            book[event.attempt_uid] = _queued(event)
+        elif event.attempt_uid in book:
+            book[event.attempt_uid] = after(book[event.attempt_uid], event)
+    return tuple(book.values())
+
+
+def _queued(event: AttemptQueued) -> Attempt:
+    return Attempt(
+        uid=event.attempt_uid,
+        owner=event.owner,
+        owner_uid=event.object_uid,
+        name=event.name,
+        slot=event.slot,
+        epoch=event.epoch,
+        phase=AttemptPhase.QUEUED,
+        timings=Timings(queued_at=event.time),
+    )
+
+
+def after(attempt: Attempt, event: Event) -> Attempt:
+    """The Attempt once ``event`` is known."""
+    match event:
+        case TermsFrozen() | LaunchAccepted() | LaunchRefused() | MachineSeen():
+            return _after_launch(attempt, event)
+        case KeysHandedOver() | EdgeArmed() | BecameReady():
+            return _after_boot(attempt, event)
+        case StopAsked() | WentQuiet() | ReleaseAsked() | CapacityEnded() | AttemptClosed():
+            return _after_stop(attempt, event)
+        case DiskAttached():
+            return replace(attempt, attached_disks=(*attempt.attached_disks, event.disk_id))
+        case DiskDetached():
+            return replace(attempt, attached_disks=tuple(d for d in attempt.attached_disks if d != event.disk_id))
+        case HomeSaved() | HomeNotSaved():
+            return replace(attempt, home_is_settled=True)
+        case AttemptQueued() | OutcomeUnknown() | DiskMade() | PhaseChanged() | Remarked():
+            return attempt
+        case _:
+            assert_never(event)
+
+
+def _after_launch(attempt: Attempt, event: TermsFrozen | LaunchAccepted | LaunchRefused | MachineSeen) -> Attempt:
+    match event:
+        case TermsFrozen():
+            return replace(
+                attempt,
+                phase=AttemptPhase.PROVISIONING,
+                terms=event.terms,
+                token=event.token,
+                try_number=event.try_number,
+                bootstrap_host_key=event.bootstrap_host_key,
+                edge_at=event.edge_at,
+            )
+        case LaunchRefused():
+            refusal = RefusedTry(offer_key=event.offer_key, code=event.code, scope=event.scope, message=event.message, time=event.time)
+            return replace(attempt, phase=AttemptPhase.QUEUED, terms=None, token="", refusals=(*attempt.refusals, refusal))
+        case LaunchAccepted():
+            machine = event.machine
+            timings = replace(
+                attempt.timings,
+                acquired_at=machine.created_at or event.time,
+                billing_started_at=machine.billing_started_at or machine.created_at or event.time,
+            )
+            return replace(attempt, machine=machine, timings=timings, attached_disks=machine.disk_ids)
+        case MachineSeen():
+            began = event.machine.billing_started_at or attempt.timings.billing_started_at
+            return replace(attempt, machine=event.machine, timings=replace(attempt.timings, billing_started_at=began))
+        case _:
+            assert_never(event)
+
+
+def _after_boot(attempt: Attempt, event: KeysHandedOver | EdgeArmed | BecameReady) -> Attempt:
+    match event:
+        case KeysHandedOver():
+            return replace(attempt, host_key=event.host_key, timings=replace(attempt.timings, registered_at=event.time))
+        case EdgeArmed():
+            return replace(attempt, edge_at=event.until)
+        case BecameReady():
+            return replace(attempt, phase=AttemptPhase.RUNNING, timings=replace(attempt.timings, ready_at=event.ready_at))
+        case _:
+            assert_never(event)
+
+
+def _after_stop(attempt: Attempt, event: StopAsked | WentQuiet | ReleaseAsked | CapacityEnded | AttemptClosed) -> Attempt:
+    match event:
+        case StopAsked():
+            reason = attempt.stop_reason or event.reason
+            return replace(attempt, stop_reason=reason, timings=replace(attempt.timings, stop_asked_at=event.time))
+        case WentQuiet():
+            return replace(attempt, quiet_asked=True)
+        case ReleaseAsked():
+            return replace(attempt, release_asked=True)
+        case CapacityEnded():
+            timings = replace(attempt.timings, finished_at=event.ended_at, deletion_proven_at=event.time)
+            return replace(attempt, timings=timings, end_is_estimated=event.is_estimated)
+        case AttemptClosed():
+            return replace(attempt, phase=AttemptPhase(event.phase), reason=event.reason)
+        case _:
+            assert_never(event)

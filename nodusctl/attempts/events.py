@@ -1,0 +1,216 @@
+"""What happened, one frozen value a fact, in the order it was learnt. Append-only; everything shown about the past comes from here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from nodusctl.base.ids import Address
+from nodusctl.provider.machines import Machine, Revision
+from nodusctl.state.terms import Terms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fact:
+    """``time`` is when we learnt it; ``attempt_uid`` is empty for facts about the object alone."""
+
+    time: datetime
+    object_uid: str
+    attempt_uid: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptQueued(_Fact):
+    """A slot of an owner wants capacity."""
+
+    owner: Address
+    name: str
+    slot: str
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TermsFrozen(_Fact):
+    """A launch on these terms is about to be asked for. The host key is the bootstrap one (public)."""
+
+    terms: Terms
+    token: str
+    try_number: int
+    bootstrap_host_key: str
+    edge_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchAccepted(_Fact):
+    """The provider made a machine."""
+
+    machine: Machine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchRefused(_Fact):
+    """The provider made nothing, and said why."""
+
+    offer_key: str
+    code: str
+    scope: str
+    message: str = ""
+    retry_after: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeUnknown(_Fact):
+    """A call ended without an answer; the intent stays open."""
+
+    step: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineSeen(_Fact):
+    """The provider's report of the machine differs from the last one."""
+
+    machine: Machine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeysHandedOver(_Fact):
+    """The durable host key answered on a second verified login; the bootstrap key is dropped."""
+
+    host_key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdgeArmed(_Fact):
+    """The machine read back when it will end itself."""
+
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BecameReady(_Fact):
+    """Proved from the user's side: every declared tool answered. ``ready_at`` is the machine's own time of it."""
+
+    ready_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopAsked(_Fact):
+    """A stop began; the first reason is kept."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WentQuiet(_Fact):
+    """The door is closed and the user's processes ended, or the machine couldn't be asked (``detail`` says why)."""
+
+    is_quiet: bool
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseAsked(_Fact):
+    """The provider took the release; not yet confirmed."""
+
+    machine_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityEnded(_Fact):
+    """The machine is confirmed gone. ``ended_at`` is the end of billing: the provider's own, else estimated."""
+
+    ended_at: datetime
+    is_estimated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptClosed(_Fact):
+    """The Attempt is over and its last money is posted."""
+
+    phase: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskMade(_Fact):
+    """A Volume got its disk."""
+
+    volume: Address
+    disk_id: str
+    location: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskAttached(_Fact):
+    """A Volume's disk is attached to the Attempt's machine."""
+
+    volume: Address
+    disk_id: str
+    machine_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskDetached(_Fact):
+    """A Volume's disk is free again, confirmed."""
+
+    volume: Address
+    disk_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HomeSaved(_Fact):
+    """A revision of a Volume was verified and committed."""
+
+    volume: Address
+    revision: Revision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HomeNotSaved(_Fact):
+    """A save failed; the live disk stays the truth."""
+
+    volume: Address
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseChanged(_Fact):
+    """The object moved along the table of lifecycle.md."""
+
+    before: str
+    after: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remarked(_Fact):
+    """Something worth telling that moves nothing: a cap overrun, a broken lock, a plan consumed."""
+
+    code: str
+    message: str
+
+
+Event = (
+    AttemptQueued
+    | TermsFrozen
+    | LaunchAccepted
+    | LaunchRefused
+    | OutcomeUnknown
+    | MachineSeen
+    | KeysHandedOver
+    | EdgeArmed
+    | BecameReady
+    | StopAsked
+    | WentQuiet
+    | ReleaseAsked
+    | CapacityEnded
+    | AttemptClosed
+    | DiskMade
+    | DiskAttached
+    | DiskDetached
+    | HomeSaved
+    | HomeNotSaved
+    | PhaseChanged
+    | Remarked
+)

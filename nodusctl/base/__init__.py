@@ -1,0 +1,1 @@
+"""The ground everything stands on: exact values, clocks, ids, diagnostics, redaction. Imports nothing of ours."""

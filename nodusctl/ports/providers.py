@@ -1,0 +1,62 @@
+"""The loaded provider instances of a project, each behind one wrapper that turns whatever goes wrong into a reply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from nodusctl.base.diagnostics import Diagnostic
+from nodusctl.provider.contract import (
+    CanAnswerAgent,
+    CanCheck,
+    CanConsole,
+    CanHoldVolumes,
+    CanSimulate,
+    Description,
+    Provider,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedProvider:
+    """One instance. ``calls`` never raises; each capability is the instance itself or None."""
+
+    instance: str
+    description: Description
+    calls: Provider
+    volumes: CanHoldVolumes | None = None
+    agent: CanAnswerAgent | None = None
+    check: CanCheck | None = None
+    console: CanConsole | None = None
+    simulation: CanSimulate | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginFacts:
+    """One discovered plugin, loaded or not: for ``providers list``."""
+
+    type: str
+    distribution: str
+    version: str
+    is_loadable: bool
+    missing_extra: str = ""
+
+
+class ProviderSet(Protocol):
+    """The project's provider instances, loaded on first use."""
+
+    def names(self) -> tuple[str, ...]:
+        """Instance names in the project file's order."""
+        ...
+
+    def get(self, instance: str) -> LoadedProvider:
+        """The instance; UserError with Diagnostics where it can't be loaded or doesn't exist."""
+        ...
+
+    def plugins(self) -> tuple[PluginFacts, ...]:
+        """Every plugin this Python can see."""
+        ...
+
+    def problems(self) -> tuple[Diagnostic, ...]:
+        """Why instances of the project file can't be loaded; empty when all can."""
+        ...

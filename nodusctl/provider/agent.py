@@ -1,0 +1,73 @@
+"""What is said between us and the agent on a machine: five commands, each a JSON document in and one out.
+
+The agent judges idle and the armed edge alone; we only ask. Implementations: the Python agent, a POSIX-sh one for small guests
+(later), and platforms that answer themselves (``CanAnswerAgent``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+
+
+class AgentCommand(StrEnum):
+    """The forced command's five verbs."""
+
+    READY = "ready"
+    FACTS = "facts"
+    RENEW = "renew"
+    SECRETS = "secrets"
+    QUIESCE = "quiesce"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentRequest:
+    """One question.
+
+    RENEW carries ``edge_seconds`` (remaining, on the machine's boot clock). SECRETS carries ``files`` (path under the agent's folder or
+    /run/secrets → content), among them ``host_key`` and ``authorized_keys`` where they change. QUIESCE carries ``grace_seconds``.
+    """
+
+    command: AgentCommand
+    edge_seconds: int | None = None
+    files: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    grace_seconds: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolAnswer:
+    """Whether one tool answered its probe, and what was seen if not."""
+
+    name: str
+    has_answered: bool
+    seen: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activity:
+    """One fact of use."""
+
+    kind: str
+    detail: str
+    time: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentAnswer:
+    """One answer. Fields a command doesn't speak of are None or empty.
+
+    ``remaining_seconds`` is the armed edge as read back; ``pushed_digest`` is SHA-256 over the canonical JSON of the files now in place.
+    """
+
+    version: str
+    boot_id: str
+    remaining_seconds: int | None = None
+    has_secrets: bool = False
+    tools: tuple[ToolAnswer, ...] = ()
+    ready_at: datetime | None = None
+    activities: tuple[Activity, ...] = ()
+    pushed_digest: str = ""
+    is_quiet: bool = False

@@ -1,0 +1,133 @@
+"""What exists at a provider: machines, disks and their revisions, as last reported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+
+_NO_TAGS: Mapping[str, str] = MappingProxyType({})
+
+
+class MachineState(StrEnum):
+    """A machine's state in the provider's own words, mapped to seven. ``unreadable`` (a 403) is never ``gone``."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    STOPPED = "stopped"
+    TERMINATED = "terminated"
+    FAILED = "failed"
+    GONE = "gone"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SshEndpoint:
+    """Where sshd listens and whom it lets in."""
+
+    host: str
+    port: int
+    user: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """One machine. Times are the provider's own, None where it doesn't say.
+
+    ``billing_started_at`` and ``ended_at`` bound what is charged; ``armed_until`` is the edge as the platform or the machine reports it.
+    """
+
+    id: str
+    state: MachineState
+    token: str = ""
+    reason: str = ""
+    name: str = ""
+    zone: str = ""
+    location: str = ""
+    offer_id: str = ""
+    tags: Mapping[str, str] = field(default_factory=lambda: _NO_TAGS)
+    created_at: datetime | None = None
+    billing_started_at: datetime | None = None
+    ended_at: datetime | None = None
+    ssh: SshEndpoint | None = None
+    armed_until: datetime | None = None
+    disk_ids: tuple[str, ...] = ()
+    is_interruptible: bool = False
+
+
+class RevisionState(StrEnum):
+    """A revision counts only when ``ready``: a half save never becomes current."""
+
+    SAVING = "saving"
+    READY = "ready"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """A verified copy of a disk at one moment.
+
+    ``number`` counts from 1 per Volume; ``digest`` is the provider's proof of content, if any.
+    """
+
+    id: str
+    number: int
+    state: RevisionState
+    token: str = ""
+    size_bytes: int = 0
+    digest: str = ""
+    committed_at: datetime | None = None
+    reason: str = ""
+
+
+class DiskState(StrEnum):
+    """A disk's state; ``gone`` only when this account says so."""
+
+    PENDING = "pending"
+    READY = "ready"
+    FAILED = "failed"
+    GONE = "gone"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disk:
+    """One disk that holds a Volume. ``attached_to`` is a machine id or empty."""
+
+    id: str
+    state: DiskState
+    token: str = ""
+    name: str = ""
+    zone: str = ""
+    location: str = ""
+    size_bytes: int = 0
+    used_bytes: int | None = None
+    tags: Mapping[str, str] = field(default_factory=lambda: _NO_TAGS)
+    created_at: datetime | None = None
+    attached_to: str = ""
+    revisions: tuple[Revision, ...] = ()
+
+
+class ReleaseState(StrEnum):
+    """Released means the provider said so."""
+
+    GONE = "gone"
+    RELEASING = "releasing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """Answer to ``release``: confirmed gone with the provider's end of billing, or still on its way."""
+
+    state: ReleaseState
+    ended_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holdings:
+    """Everything with a nodus tag, whatever its state id (rule R15)."""
+
+    machines: tuple[Machine, ...] = ()
+    disks: tuple[Disk, ...] = ()

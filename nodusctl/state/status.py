@@ -1,0 +1,141 @@
+"""Where an object stands, as last written. Observed, never diffed.
+
+One shape for every kind; the parts a kind doesn't have stay empty. Faces turn it into the seeds' ``status``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from nodusctl.base.ids import Address
+from nodusctl.base.money import Money
+
+
+class Phase(StrEnum):
+    """A Workspace's phases (seed), and the few a Volume and the quiet kinds need."""
+
+    PENDING = "Pending"
+    STARTING = "Starting"
+    RUNNING = "Running"
+    RECOVERING = "Recovering"
+    STOPPING = "Stopping"
+    STOPPED = "Stopped"
+    TERMINATING = "Terminating"
+    FAILED = "Failed"
+    READY = "Ready"
+
+
+class StopReason(StrEnum):
+    """Why a Workspace is stopped (seed ``stopReason``)."""
+
+    OWNER = "Owner"
+    DELETED = "Deleted"
+    MAX_COST_REACHED = "MaxCostReached"
+    BUDGET_EXCEEDED = "BudgetExceeded"
+    UNFUNDED = "Unfunded"
+    SCHEDULE = "Schedule"
+    LEASE_ENDED = "LeaseEnded"
+    IDLE = "Idle"
+    INTERRUPTED = "Interrupted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """metav1.Condition."""
+
+    type: str
+    status: str
+    reason: str
+    message: str = ""
+    last_transition_at: datetime
+    observed_generation: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSummary:
+    """``status.lastSession``: what one finished session cost."""
+
+    attempt: str
+    started_at: datetime | None
+    ended_at: datetime
+    billed_seconds: int
+    charge_usd: Money
+    stop_reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """Who holds a Volume's disk; changes only after proof that the former holder's machine is gone."""
+
+    address: Address
+    attempt_uid: str
+    epoch: int
+    machine_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedRevision:
+    """One verified restore point of a Volume."""
+
+    number: int
+    id: str
+    saved_at: datetime
+    attempt_uid: str
+    size_bytes: int = 0
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumeStanding:
+    """A Volume's outside half. Empty until its first machine is placed (rule R7: location from the first attach)."""
+
+    provider: str = ""
+    location: str = ""
+    zone: str = ""
+    disk_id: str = ""
+    size_bytes: int = 0
+    holder: Holder | None = None
+    revisions: tuple[SavedRevision, ...] = ()
+    is_newer_than_revision: bool = False
+
+    @property
+    def revision(self) -> int:
+        """The current revision's number; 0 before the first save."""
+        return self.revisions[-1].number if self.revisions else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretStanding:
+    """What is known of a Secret without its values: version, and per key a keyed HMAC that shows whether other bytes came."""
+
+    version: int
+    hmacs: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectStatus:
+    """Where one object stands.
+
+    ``attempt_uid`` is the Attempt now filling the slot, empty when none; ``epoch`` the highest epoch ever used for this uid.
+    ``stop_reason`` is set from the moment a stop begins. ``handled_requests`` maps an action to the annotation value last acted on.
+    """
+
+    phase: Phase = Phase.PENDING
+    reason: str = ""
+    message: str = ""
+    observed_generation: int = 0
+    epoch: int = 0
+    attempt_uid: str = ""
+    stop_reason: str = ""
+    start_is_asked: bool = False
+    handled_requests: Mapping[str, str] = field(default_factory=dict)
+    conditions: tuple[Condition, ...] = ()
+    last_session: SessionSummary | None = None
+    host_key: str = ""
+    last_activity_at: datetime | None = None
+    volume: VolumeStanding | None = None
+    secret: SecretStanding | None = None
+    fingerprint: str = ""

@@ -1,0 +1,61 @@
+"""The terms a machine may be started on: what a reviewer approved, and what an Attempt freezes.
+
+Terms are complete on purpose. A start that happens at night, with the price book moved on, needs nothing but these to know
+what it may try, in which order, and up to which price.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from fractions import Fraction
+
+from nodusctl.base.money import Money
+
+CEILING_FACTOR = Fraction(110, 100)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """One offer at one price.
+
+    ``rate_usd_per_hour`` is what the plan showed; ``ceiling_usd_per_hour`` the most apply may accept (rate times 1.10, rounded half-up to a
+    micro-USD). ``price_origin`` is quoted, book, configured or free. ``stop_bound`` is quiesce limit plus release bound.
+    """
+
+    offer_key: str
+    offering: str
+    provider: str
+    instance_type: str
+    zone: str
+    location: str
+    region_class: str
+    is_interruptible: bool = False
+    is_own_hardware: bool = False
+    unit_ids: tuple[str, ...] = ()
+    rate_usd_per_hour: Money
+    ceiling_usd_per_hour: Money
+    price_origin: str
+    price_source: str
+    price_observed_at: datetime | None
+    book_version: str
+    increment_seconds: int
+    minimum_seconds: int
+    stop_bound: timedelta
+    startup_p50: timedelta
+    startup_p90: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    """The ordered terms of the last applied plan of an object; unattended starts stay inside it."""
+
+    terms: tuple[Terms, ...]
+    plan_hash: str
+    approved_at: datetime
+    approved_by: str
+
+
+def ceiling(rate: Money) -> Money:
+    """Rate times 1.10; at or under it apply goes on, above it apply refuses (seed: placed never above rate plus 10 %)."""
+    return rate.scaled(CEILING_FACTOR)
