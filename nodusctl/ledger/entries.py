@@ -1,6 +1,13 @@
-"""Ledger entries: double entry, append-only, exact.
+"""Entries and postings: an entry moves money between accounts and its postings sum to zero, or it can't be made.
 
-An entry that doesn't balance can't be built. A mistake is never edited: a correction is a new entry that points at the old one.
+Accounts, as text so that a store needs no table for them:
+
+    available             money that may be held; may be negative where nothing was ever granted (post-paid)
+    granted               the other side of grants
+    held:<attempt uid>    money set aside for one Attempt
+    charged:<attempt uid> money one Attempt has cost
+
+The surprise: nothing is edited. A wrong entry stays, and a correction points at it.
 """
 
 from __future__ import annotations
@@ -11,9 +18,22 @@ from enum import StrEnum
 
 from nodusctl.base.money import Money
 
+AVAILABLE = "available"
+GRANTED = "granted"
+
+
+def held(attempt_uid: str) -> str:
+    """The account of an Attempt's holds."""
+    return f"held:{attempt_uid}"
+
+
+def charged(attempt_uid: str) -> str:
+    """The account of what an Attempt has cost."""
+    return f"charged:{attempt_uid}"
+
 
 class EntryKind(StrEnum):
-    """What moved the money (money.md, "Ledger")."""
+    """Why money moved (money.md, Ledger)."""
 
     GRANT = "grant"
     HOLD = "hold"
@@ -24,36 +44,37 @@ class EntryKind(StrEnum):
     CORRECTION = "correction"
 
 
-class Account(StrEnum):
-    """Where money stands: the owner's funds, what is held for an object, what the provider has earned."""
-
-    FUNDS = "funds"
-    HELD = "held"
-    CHARGED = "charged"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Posting:
-    """One side of an entry; a positive amount arrives in the account, a negative one leaves it."""
+    """One side of an entry; positive adds to the account."""
 
-    account: Account
+    account: str
     amount: Money
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One movement for one Attempt of one object. ``corrects`` names the entry a correction or refund points at."""
+    """One movement. ``object_address`` is for people, ``object_uid`` and ``attempt_uid`` are who it concerns; empty for a grant.
+
+    ValueError for postings that don't sum to zero, a correction that points at nothing, or a pointer on another kind.
+    """
 
     id: str
     kind: EntryKind
     time: datetime
-    object_uid: str
-    attempt_uid: str
     postings: tuple[Posting, ...]
+    object_address: str = ""
+    object_uid: str = ""
+    attempt_uid: str = ""
+    corrects: str | None = None
     memo: str = ""
-    corrects: str = ""
-    is_final: bool = False
 
     def __post_init__(self) -> None:
         if sum(posting.amount.micro for posting in self.postings) != 0:
             raise ValueError("the postings of an entry sum to zero")
+        if (self.kind is EntryKind.CORRECTION) != (self.corrects is not None):
+            raise ValueError("a correction, and nothing else, names the entry it corrects")
+
+    def moved(self, account: str) -> Money:
+        """What this entry adds to ``account``."""
+        return Money(sum(posting.amount.micro for posting in self.postings if posting.account == account))

@@ -16,7 +16,7 @@ from nodusctl.base.ids import Address
 from nodusctl.base.money import Money
 from nodusctl.plan.actions import Action, Verb
 from nodusctl.plan.costs import CostLine
-from nodusctl.plan.reasons import BlockingReason, ReasonScope
+from nodusctl.plan.reasons import POLICY_FAILED, BlockingReason, ReasonScope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +116,9 @@ class Plan:
         return tuple(r for r in self.reasons if r.scope is ReasonScope.PLAN)
 
     def exit_code(self, *, is_detailed: bool) -> ExitCode:
-        """The exit code of ``plan``: blocked wins over changes; changes show only with ``--detailed-exitcode``."""
-        if self.is_blocked:
+        """The exit code of ``plan``: blocked, else policy failed, else (with ``--detailed-exitcode``) changes."""
+        if any(reason.code != POLICY_FAILED for reason in self.reasons):
             return ExitCode.BLOCKED
+        if self.is_blocked:
+            return ExitCode.POLICY
         return ExitCode.CHANGES if is_detailed and self.has_changes else ExitCode.DONE

@@ -31,6 +31,8 @@ OBJECT_SCOPED = frozenset(
 )
 ALWAYS_SKIPPED = frozenset({"IntentUnsettled", "Unsupported"})
 """Reasons apply skips without ``--skip-blocked``, saying so."""
+POLICY_FAILED = "PolicyFailed"
+"""A limit of the project's own policy; alone it ends a plan with 15, not 10 (cli.md, "Exit codes")."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

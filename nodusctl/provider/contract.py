@@ -74,6 +74,7 @@ class Description:
     is_this_computer: bool = False
     egress_policies: frozenset[str] = frozenset({"Open"})
     tools: frozenset[str] = frozenset({"SSH"})
+    takes_own_images: bool = False
     size_granularity_bytes: int = 1
 
 

@@ -29,10 +29,14 @@ class Accelerator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """A set of exclusive devices that goes to one machine as a whole (an IOMMU group, a NUMA node's cards)."""
+    """A set of exclusive devices that goes to one machine as a whole (an IOMMU group, a NUMA node's cards).
+
+    ``gpu_count`` is how many GPUs are among the devices (companion functions aren't GPUs); a machine may take several units.
+    """
 
     id: str
     devices: tuple[str, ...]
+    gpu_count: int = 1
     holder: str = ""
     free_from: datetime | None = None
     is_viable: bool = True

@@ -27,6 +27,7 @@ class Terms:
     offering: str
     provider: str
     instance_type: str
+    region: str = ""
     zone: str
     location: str
     region_class: str

@@ -1,0 +1,59 @@
+# Everything a person or a CI job does with this repository. `make` alone lists it.
+
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do command -v $$p && break; done)
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+# Programs unpacked for a user without root (see scripts/programs.sh); harmless where there are none.
+PROGRAMS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nodusctl/programs
+export PATH := $(PATH):/usr/sbin:/sbin:$(PROGRAMS)/usr/sbin:$(PROGRAMS)/usr/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help setup programs demo test check format schemas plans bench clean
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-9s %s\n", $$1, $$2}'
+
+setup: $(READY) ## make .venv with nodusctl and everything its tests need
+
+$(READY): pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: apt-get install python3 python3-venv"; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; $(PYTHON) is older"; exit 1; }
+	"$(PYTHON)" -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+programs: ## install or unpack sshd and what else local machines need
+	@sh scripts/programs.sh "$(PROGRAMS)"
+
+demo: setup programs ## plan, apply, use, stop, start and remove examples/quickstart on this computer
+	$(BIN)/python scripts/demo.py --programs "$(PROGRAMS)"
+
+test: setup programs ## the whole test suite
+	$(BIN)/python -m pytest -n auto --dist loadfile
+
+check: setup ## format, lint, types, import contracts, fast tests, generated files current
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python scripts/make_schemas.py --check
+	$(BIN)/python scripts/make_plans.py --check
+	$(BIN)/python -m pytest -q -n auto --dist loadfile -m 'not slow and not local'
+
+format: setup ## format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+schemas: setup ## write schemas/
+	$(BIN)/python scripts/make_schemas.py
+
+plans: setup ## write plans/: the examples planned in a fixed world
+	$(BIN)/python scripts/make_plans.py
+
+bench: setup ## measure what must stay fast, as ratios of one run
+	$(BIN)/python -m tests.benchmarks
+
+clean: ## remove .venv and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,0 +1,1 @@
+"""First-boot documents, and the agent that goes with them onto every machine."""

@@ -1,0 +1,168 @@
+"""The five commands behind the service key: ready, facts, renew, secrets, quiesce. One JSON document in, one out.
+
+A refusal is an answer too: ``{"error": {"code": …, "message": …}}``. Every command that changes something answers from what it reads back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shlex
+from collections.abc import Mapping
+from typing import Any, TextIO
+
+from . import activity, door, edge, processes
+from .layout import VERSION, Layout, read_json, read_text, timestamp, write_json, write_text
+
+_LONGEST_REQUEST = 16 * 2**20
+_DEFAULT_GRACE_SECONDS = 30
+_PUSHED = "pushed.json"
+
+
+class _RefusedError(Exception):
+    """What was asked can't be; ``code`` is a registered reason."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def serve(layout: Layout, source: TextIO, sink: TextIO) -> int:
+    """Answer one request; always exits 0, so that ssh's own failures can be told apart."""
+    try:
+        answer = _answer(layout, json.loads(source.read(_LONGEST_REQUEST)))
+    except _RefusedError as refusal:
+        answer = {"error": {"code": refusal.code, "message": str(refusal)}}
+    except (ValueError, KeyError, TypeError) as fault:
+        answer = {"error": {"code": "Invalid", "message": f"{type(fault).__name__}: {fault}"}}
+    sink.write(json.dumps(answer) + "\n")
+    return 0
+
+
+def _answer(layout: Layout, request: dict[str, Any]) -> dict[str, Any]:
+    command = request["command"]
+    is_quiet = False
+    if command == "renew":
+        seconds = request["edge_seconds"]
+        if not isinstance(seconds, int) or seconds <= 0:
+            raise _RefusedError("Invalid", "edge_seconds is a positive whole number")
+        edge.arm(layout, seconds)
+    elif command == "secrets":
+        _push(layout, request["files"])
+    elif command == "quiesce":
+        grace_seconds = request.get("grace_seconds")
+        is_quiet = _quiesce(layout, _DEFAULT_GRACE_SECONDS if grace_seconds is None else grace_seconds)
+    elif command not in ("ready", "facts"):
+        raise _RefusedError("Unsupported", "the commands are ready, facts, renew, secrets and quiesce")
+    named = request.get("files") or {}
+    return {**_standing(layout), "is_quiet": is_quiet, "pushed_digest": _digest(layout, list(named) or _pushed(layout))}
+
+
+def _standing(layout: Layout) -> dict[str, Any]:
+    boot = layout.boot
+    tools = [_probe(layout, name) for name in boot["tools"]]
+    return {
+        "version": VERSION,
+        "boot_id": boot["boot_id"],
+        "remaining_seconds": max(0, int(edge.remaining_seconds(layout))),
+        "has_secrets": os.path.exists(layout.vault_path(_PUSHED)),
+        "tools": tools,
+        "ready_at": _ready_at(layout, all(tool["has_answered"] for tool in tools)),
+        "activities": activity.facts(layout),
+    }
+
+
+def _probe(layout: Layout, name: str) -> dict[str, Any]:
+    if name != "SSH":
+        return {"name": name, "has_answered": False, "seen": "this agent serves SSH only"}
+    seen = door.banner(layout.boot["sshd"]["address"], int(read_json(layout.door_file).get("port", 0)))
+    return {"name": name, "has_answered": seen.startswith("SSH-"), "seen": seen or "no answer on the port of sshd"}
+
+
+def _ready_at(layout: Layout, has_answered: bool) -> str | None:
+    """When all tools first answered with what was pushed to them; a moment that never moves."""
+    if has_answered and not os.path.exists(layout.ready_file):
+        write_json(layout.ready_file, {"ready_at": timestamp()})
+    return read_json(layout.ready_file).get("ready_at")
+
+
+def _push(layout: Layout, files: Mapping[str, str]) -> None:
+    if os.path.exists(layout.quiesced_file):
+        raise _RefusedError("Conflict", "the machine is quiesced")
+    places = {name: _place(layout, name) for name in files}
+    removed = set(door.keys_in(read_text(layout.person_keys_file))) - set(door.keys_in(files.get("authorized_keys", "")))
+    before = read_text(layout.vault_path("host_key"))
+    for name, (path, mode) in places.items():
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        write_text(path, files[name], mode)
+    if "environment" in files:
+        _write_environment(layout, json.loads(files["environment"]))
+    if "authorized_keys" in files:
+        door.write_admitted(layout)
+        if removed:
+            door.end_sessions_without_key(layout)
+    if read_text(layout.vault_path("host_key")) != before:
+        door.reload(layout)
+    _remember(layout, files)
+
+
+def _remember(layout: Layout, files: Mapping[str, str]) -> None:
+    is_first = not os.path.exists(layout.vault_path(_PUSHED))
+    write_json(layout.vault_path(_PUSHED), {"names": sorted({*_pushed(layout), *files})})
+    if is_first and os.path.exists(layout.ready_file):
+        os.unlink(layout.ready_file)
+
+
+def _pushed(layout: Layout) -> list[str]:
+    return list(read_json(layout.vault_path(_PUSHED)).get("names", []))
+
+
+def _place(layout: Layout, name: str) -> tuple[str, int]:
+    """Where a pushed file lies and its mode; Invalid for any name outside."""
+    fixed = {
+        "host_key": (layout.vault_path("host_key"), 0o600),
+        "authorized_keys": (layout.person_keys_file, 0o600),
+        "environment": (layout.vault_path("environment.json"), 0o400),
+    }
+    if name in fixed:
+        return fixed[name]
+    parts = name.lstrip("/").split("/")
+    if parts[:2] != ["run", "secrets"] or len(parts) < 3 or {"", ".", ".."} & set(parts):
+        raise _RefusedError("Invalid", "a pushed file is host_key, authorized_keys, environment or lies under run/secrets/")
+    return layout.vault_path("secrets", *parts[2:]), 0o400
+
+
+def _write_environment(layout: Layout, variables: Mapping[str, str]) -> None:
+    lines = []
+    for name, value in sorted(variables.items()):
+        if not name.replace("_", "a").isalnum() or name[0].isdigit():
+            raise _RefusedError("Invalid", "a variable's name is letters, digits and underscores")
+        lines.append(f"export {name}={shlex.quote(str(value))}")
+    write_text(layout.vault_path("environment.sh"), "\n".join([*lines, ""]), 0o400)
+
+
+def _digest(layout: Layout, names: list[str]) -> str:
+    """SHA-256 over the canonical JSON of name → content as they lie on the machine now."""
+    in_place = {name: read_text(_place(layout, name)[0]) for name in names}
+    text = json.dumps(in_place, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest() if names else ""
+
+
+def _quiesce(layout: Layout, grace_seconds: float) -> bool:
+    """Close the door to people, end what they run, write everything to disk; True when nothing of theirs is left."""
+    write_json(layout.quiesced_file, {"since": timestamp()})
+    door.write_admitted(layout)
+    keepers = {row.pid for row in (processes.recorded(layout.keeper_file), processes.recorded(layout.door_file)) if row}
+    own = processes.ancestors(processes.table(), os.getpid())
+    left = processes.end_all(layout, keepers | own | _service_connections(layout), grace_seconds)
+    os.sync()
+    return left == 0
+
+
+def _service_connections(layout: Layout) -> set[int]:
+    """Processes of other service logins that are under way."""
+    own = door.key_of(layout.boot["service_key"])
+    rows = processes.of_machine(layout)
+    serving = {pid for pid in rows if own in door.session_keys(pid)}
+    return serving.union(*(processes.ancestors(rows, pid) for pid in serving)) if serving else set()

@@ -1,0 +1,140 @@
+"""The machine's first process: arms the edge, opens the door, watches until the end.
+
+The order is the point: the lock that makes it the only keeper, then the edge, then its own record, then sshd. Killed at any line, it leaves
+nothing that runs without an edge: sshd ends with it, and what survives is found by the marker.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+import time
+from types import FrameType
+
+from . import activity, door, edge, ending, processes
+from .layout import Layout, read_json, read_text, timestamp, write_json, write_text
+
+_TICK_SECONDS = 1.0
+_LOOK_SECONDS = 5.0
+_EDGE_GRACE_SECONDS = 10.0
+_MOST_RESTARTS = 5
+
+
+def begin(layout: Layout) -> int:
+    """Start the keeper detached; returns 0 once it is on record, 1 where it could not be (another keeper lives, or the folder is gone)."""
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        os.close(reading)
+        os.setsid()
+        _let_go_of_the_caller(layout)
+        status = 1
+        with contextlib.suppress(BaseException):
+            status = _keep(layout, writing)
+        os._exit(status)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as stream:
+        return 0 if stream.read(1) == b"1" else 1
+
+
+def _let_go_of_the_caller(layout: Layout) -> None:
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    log = os.open(layout.log_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    for source, target in ((nothing, 0), (log, 1), (log, 2)):
+        os.dup2(source, target)
+
+
+def _keep(layout: Layout, begun: int) -> int:
+    if ending.take_keepers_place(layout) is None or os.path.exists(layout.keeper_file) or os.path.exists(layout.ended_file):
+        return 1
+    processes.adopt_orphans()
+    edge.arm(layout, float(layout.boot["edge_seconds"]))
+    write_json(layout.keeper_file, {**processes.identity(os.getpid()), "started_at": timestamp()})
+    os.write(begun, b"1")
+    os.close(begun)
+    watch = _Watch(layout)
+    try:
+        reason = watch.run()
+    except OSError as failure:
+        reason, watch.grace_seconds = str(failure), 1.0
+    except Exception as failure:  # whatever broke the keeper, the machine must not outlive it
+        reason, watch.grace_seconds = f"the keeper failed: {failure!r}", 1.0
+    return ending.end(layout, reason, watch.grace_seconds, {os.getpid()})
+
+
+class _Watch:
+    """The keeper's loop, one tick a second and at once on a signal."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.grace_seconds = _EDGE_GRACE_SECONDS
+        self._told_to_end = False
+        self._restarts = 0
+        self._door_pid = 0
+        self._looked = 0.0
+        self._waking, writing = os.pipe()
+        os.set_blocking(self._waking, False)
+        os.set_blocking(writing, False)
+        signal.set_wakeup_fd(writing)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._on_end_signal)
+        signal.signal(signal.SIGCHLD, lambda number, frame: None)
+
+    def run(self) -> str:
+        """Watch; returns why the machine ends."""
+        _prepare(self.layout)
+        self._open_door()
+        while True:
+            reason = self._reason_to_end()
+            if reason:
+                return reason
+            self._beat()
+            select.select([self._waking], [], [], min(_TICK_SECONDS, max(0.01, edge.remaining_seconds(self.layout))))
+            with contextlib.suppress(BlockingIOError):
+                os.read(self._waking, 4096)
+
+    def _reason_to_end(self) -> str:
+        if self._told_to_end:
+            request = read_json(self.layout.end_request_file)
+            self.grace_seconds = float(request.get("grace_seconds", self.grace_seconds))
+            return str(request.get("reason", "told to end by a signal"))
+        if not os.path.isdir(self.layout.folder):
+            return "the machine's folder is gone"
+        if edge.remaining_seconds(self.layout) <= 0:
+            return "edge"
+        if self._door_pid in processes.reap():
+            self._restarts += 1
+            if self._restarts > _MOST_RESTARTS:
+                return "sshd ended too often"
+            self._open_door()
+        return ""
+
+    def _beat(self) -> None:
+        write_text(self.layout.heartbeat_file, timestamp())
+        if time.monotonic() - self._looked >= _LOOK_SECONDS:
+            self._looked = time.monotonic()
+            activity.record(self.layout)
+
+    def _open_door(self) -> None:
+        sshd = door.start(self.layout)
+        self._door_pid = sshd.pid
+        sshd.returncode = 0  # reaped by us with all the others, not by Popen
+
+    def _on_end_signal(self, number: int, frame: FrameType | None) -> None:
+        self._told_to_end = True
+
+
+def _prepare(layout: Layout) -> None:
+    """Everything sshd needs: the vault with the host key, who may log in, the session's script."""
+    os.makedirs(layout.vault_path("secrets"), mode=0o700, exist_ok=True)
+    os.chmod(layout.vault, 0o700)
+    first = read_text(layout.first_host_key_file)
+    if first:
+        write_text(layout.vault_path("host_key"), first)
+        os.unlink(layout.first_host_key_file)
+    door.write_session_script(layout)
+    door.write_admitted(layout)
+    sys.stderr.write(f"{timestamp()} the edge is armed, the door opens\n")
+    sys.stderr.flush()

@@ -1,0 +1,54 @@
+"""The first-boot document in the form ``bundle``: one JSON text with the agent's source and what it needs to open the door.
+
+It holds one secret, the bootstrap host key of this Attempt; the durable host key and every other secret are pushed after the first
+verified login. Equal plans give equal bytes, because the document is part of what a client token stands for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nodusctl.base.canonical import canonical_json
+
+BUNDLE_FORMAT = "nodus-bundle/1"
+_AGENT_FOLDER = Path(__file__).parent / "agent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BootPlan:
+    """What a machine must know before anybody can log in.
+
+    ``host_key`` is the bootstrap host key's OpenSSH PEM; ``service_key`` and ``person_keys`` are public lines. ``edge_seconds`` counts from
+    boot. ``idle_timeout_seconds`` None means never. The disk mounted at ``home_mount`` is the home; without one the home is thrown away.
+    """
+
+    host_key: str = field(repr=False)
+    service_key: str
+    person_keys: tuple[str, ...]
+    tools: tuple[str, ...]
+    edge_seconds: int
+    idle_timeout_seconds: int | None
+    home_mount: str = "/home/nodus"
+
+
+def render_bundle(plan: BootPlan) -> str:
+    """The document, about 35 KB of JSON."""
+    return canonical_json(
+        {
+            "format": BUNDLE_FORMAT,
+            "agent": agent_sources(),
+            "host_key": plan.host_key,
+            "service_key": plan.service_key,
+            "person_keys": list(plan.person_keys),
+            "tools": list(plan.tools),
+            "edge_seconds": plan.edge_seconds,
+            "idle_timeout_seconds": plan.idle_timeout_seconds,
+            "home_mount": plan.home_mount,
+        }
+    )
+
+
+def agent_sources() -> dict[str, str]:
+    """File name → source of the package ``agent``, as it is put into the machine's folder."""
+    return {path.name: path.read_text(encoding="utf-8") for path in sorted(_AGENT_FOLDER.glob("*.py"))}

@@ -1,0 +1,62 @@
+"""The options that may stand before or after the command: taken out of the words before Typer sees them.
+
+``--json`` is only noticed, not taken: commands declare it themselves, but even a usage error must then come as JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nodusctl.base.diagnostics import error
+from nodusctl.base.exits import ExitCode, UserError
+from nodusctl.cli.output.colour import ColourChoice
+
+_TAKEN = ("--chdir", "--color")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GlobalOptions:
+    """``rest`` is what Typer parses."""
+
+    chdir: str = ""
+    colour: ColourChoice = ColourChoice.AUTO
+    rest: tuple[str, ...] = ()
+
+
+def mentions_json(words: Sequence[str]) -> bool:
+    """True if ``--json`` stands before a ``--``."""
+    return "--json" in (words[: words.index("--")] if "--" in words else words)
+
+
+def split(words: Sequence[str]) -> GlobalOptions:
+    """Take the global options out; UserError (64) for a missing or wrong value. After ``--`` nothing is touched."""
+    taken: dict[str, str] = {}
+    rest: list[str] = []
+    queue = list(words)
+    while queue:
+        word = queue.pop(0)
+        name, equals, value = word.partition("=")
+        if word == "--":
+            rest += [word, *queue]
+            break
+        if name not in _TAKEN:
+            rest.append(word)
+        elif equals:
+            taken[name] = value
+        elif queue:
+            taken[name] = queue.pop(0)
+        else:
+            raise _usage(f"{name} needs a value")
+    return GlobalOptions(chdir=taken.get("--chdir", ""), colour=_colour(taken.get("--color", "auto")), rest=tuple(rest))
+
+
+def _colour(text: str) -> ColourChoice:
+    try:
+        return ColourChoice(text)
+    except ValueError:
+        raise _usage("--color is auto, always or never") from None
+
+
+def _usage(summary: str) -> UserError:
+    return UserError(error("Usage", summary, fix="nodusctl --help lists every option"), exit_code=ExitCode.USAGE)

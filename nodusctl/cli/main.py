@@ -1,0 +1,105 @@
+"""The process's edge: words to a command, whatever ends it to an exit code. Every exit code of a failure is chosen here.
+
+The surprise: ``version`` is answered before Typer is loaded. Typer reads option values through pydantic, which costs more than
+all the rest of that command.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import TYPE_CHECKING, NoReturn
+
+from nodusctl.base.diagnostics import error
+from nodusctl.base.exits import ExitCode, UserError
+from nodusctl.cli.global_options import mentions_json, split
+from nodusctl.cli.output.protocol import Output
+from nodusctl.cli.surroundings import Surroundings
+from nodusctl.cli.wiring import Wiring, read_surroundings
+
+if TYPE_CHECKING:
+    from typer import TyperException
+
+
+class Terminated(BaseException):
+    """SIGTERM arrived. Like KeyboardInterrupt, no ``except Exception`` may swallow it."""
+
+
+def main() -> NoReturn:
+    """Run the command line of this process and end it."""
+    signal.signal(signal.SIGTERM, _on_term)
+    code = run(read_surroundings())
+    sys.exit(int(code))
+
+
+def run(surroundings: Surroundings) -> ExitCode:
+    """Run one command; every exception ends here. Prints through the command's own output, and says the code last."""
+    words = surroundings.arguments
+    wiring = Wiring(surroundings)
+    try:
+        options = split(words)
+        wiring = Wiring(surroundings, chdir=options.chdir, colour=options.colour)
+        code = _dispatch(wiring, options.rest)
+    except BaseException as ending:
+        output = wiring.output(is_json=mentions_json(words))
+        code = _code_of(ending, output, wiring)
+    wiring.output(is_json=mentions_json(words)).finish(code)
+    wiring.close()
+    return code
+
+
+def _dispatch(wiring: Wiring, words: Sequence[str]) -> ExitCode:
+    if tuple(words) in {("version",), ("--version",)}:
+        from nodusctl.cli.commands.version_line import say_version
+
+        return say_version(wiring.output(is_json=False))
+    import typer.main
+
+    from nodusctl.cli.app import application
+
+    root = typer.main.get_command(application)
+    outcome = root.main(args=list(words) or ["--help"], prog_name="nodusctl", standalone_mode=False, obj=wiring)
+    if not words:
+        return ExitCode.USAGE
+    return ExitCode(outcome) if isinstance(outcome, int) else ExitCode.DONE
+
+
+def _code_of(ending: BaseException, output: Output, wiring: Wiring) -> ExitCode:
+    if isinstance(ending, UserError):
+        output.diagnose(ending.diagnostics)
+        return ending.exit_code
+    if isinstance(ending, KeyboardInterrupt):
+        return ExitCode.INTERRUPTED
+    if isinstance(ending, Terminated):
+        return ExitCode.TERMINATED
+    from typer import Abort, TyperException
+
+    if isinstance(ending, Abort):
+        return ExitCode.INTERRUPTED
+    if isinstance(ending, TyperException):
+        return _usage(ending, output)
+    return _bug(ending, output, wiring)
+
+
+def _usage(ending: TyperException, output: Output) -> ExitCode:
+    context = getattr(ending, "ctx", None)
+    command = context.command_path if context is not None else "nodusctl"
+    summary = ending.format_message().strip()
+    output.diagnose([error("Usage", summary, fix=f"see the options and examples:\n  {command} --help")])
+    return ExitCode.USAGE
+
+
+def _bug(ending: BaseException, output: Output, wiring: Wiring) -> ExitCode:
+    from nodusctl.cli.crash_report import write_crash_report
+
+    path = write_crash_report(ending, folder=wiring.crash_folder, moment=wiring.wall.now(), words=wiring.surroundings.arguments)
+    detail = f"{type(ending).__name__}. The report is in {path}" if path else f"{type(ending).__name__}. No report could be written"
+    fix = "run the same command again: state is saved after every step, and whatever was in flight is settled first"
+    output.diagnose([error("Bug", "this is a bug in nodusctl", detail, fix)])
+    return ExitCode.BUG
+
+
+def _on_term(number: int, frame: FrameType | None) -> NoReturn:
+    raise Terminated

@@ -1,0 +1,37 @@
+"""Options and arguments that several commands share, so that they are spelt and explained once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from nodusctl.cli.wiring import Wiring
+
+JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object a line: version first, the exit code last.")]
+PathsArgument = Annotated[
+    list[str] | None, typer.Argument(metavar="[PATH]...", help="Files or folders; default: the project's specs.", show_default=False)
+]
+FilesOption = Annotated[
+    list[str] | None, typer.Option("-f", "--filename", metavar="PATH", help="The same as PATH; '-' reads stdin.", show_default=False)
+]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Don't ask; needed where there is no terminal.")]
+AllowDeletesOption = Annotated[
+    int | None,
+    typer.Option(
+        "--allow-deletes", metavar="N", min=0, help="Allow N removals by absence that destroy data or end a session.", show_default=False
+    ),
+]
+PruneOption = Annotated[
+    bool, typer.Option("--prune", help="With PATH or --target: also plan removals of objects whose file lies under PATH.")
+]
+LockTimeoutOption = Annotated[str, typer.Option("--lock-timeout", metavar="D", help="How long to wait for the state lock, such as 30s.")]
+TimeoutOption = Annotated[str, typer.Option("--timeout", metavar="D", help="How long to wait for machines, such as 30m.")]
+
+
+def wiring_of(context: typer.Context) -> Wiring:
+    """What the process was wired with."""
+    wiring = context.obj
+    if not isinstance(wiring, Wiring):
+        raise TypeError("the context carries no wiring")
+    return wiring

@@ -1,0 +1,34 @@
+"""Progress where nobody watches a terminal: at once one line, then at most one line in ten seconds."""
+
+from __future__ import annotations
+
+import threading
+
+from nodusctl.base.clock import Wall
+from nodusctl.cli.output.board import Board
+from nodusctl.cli.output.streams import CleanStream
+from nodusctl.ports.progress import ProgressReport
+
+PERIOD_SECONDS = 10.0
+
+
+class LineProgress:
+    """Writes to stderr; safe between threads."""
+
+    def __init__(self, stream: CleanStream, wall: Wall) -> None:
+        self._stream, self._wall = stream, wall
+        self._board = Board()
+        self._lock = threading.Lock()
+        self._due_at = 0.0
+
+    def report(self, report: ProgressReport) -> None:
+        self._board.take(report, self._wall.monotonic())
+        self.pulse()
+
+    def pulse(self) -> None:
+        now = self._wall.monotonic()
+        with self._lock:
+            if now < self._due_at or not (self._board.going() or self._board.over()):
+                return
+            self._due_at = now + PERIOD_SECONDS
+        self._stream.line(self._board.summary(now))

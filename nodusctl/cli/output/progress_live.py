@@ -1,0 +1,73 @@
+"""Progress on a terminal: one live line for each object at work, redrawn in place; what is over stays above it.
+
+rich is imported when the first report comes, not before: most commands have no progress at all.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, TextIO
+
+from nodusctl.base.clock import Wall
+from nodusctl.base.redaction import clean
+from nodusctl.cli.output.board import Board, Line
+from nodusctl.ports.progress import ProgressReport
+
+if TYPE_CHECKING:
+    from rich.live import Live
+
+_MOST_LINES = 12
+
+
+class LiveProgress:
+    """Draws on stderr; ``close`` takes the live lines away. Safe between threads."""
+
+    def __init__(self, stream: TextIO, wall: Wall, *, has_colour: bool) -> None:
+        self._stream, self._wall, self._has_colour = stream, wall, has_colour
+        self._board = Board()
+        self._lock = threading.RLock()
+        self._live: Live | None = None
+
+    def report(self, report: ProgressReport) -> None:
+        is_new = self._board.take(report, self._wall.monotonic())
+        with self._lock:
+            live = self._live or self._start()
+            if is_new and report.is_over:
+                mark = "x" if report.has_failed else "v"
+                live.console.print(clean(f"{mark} {report.address} {report.phase}: {report.step}"), markup=False, highlight=False)
+            self._draw(live)
+
+    def pulse(self) -> None:
+        with self._lock:
+            if self._live is not None:
+                self._draw(self._live)
+
+    def close(self) -> None:
+        """Stop drawing; nothing happens if drawing never began."""
+        with self._lock:
+            if self._live is not None:
+                self._live.stop()
+                self._live = None
+
+    def _start(self) -> Live:
+        from rich.console import Console
+        from rich.live import Live
+
+        console = Console(file=self._stream, force_terminal=True, no_color=not self._has_colour, highlight=False)
+        self._live = Live(console=console, auto_refresh=False, transient=True)
+        self._live.start()
+        return self._live
+
+    def _draw(self, live: Live) -> None:
+        from rich.text import Text
+
+        now = self._wall.monotonic()
+        going = self._board.going()
+        lines = [_live_line(line, now) for line in going[:_MOST_LINES]]
+        if len(going) > _MOST_LINES:
+            lines.append(f"  and {len(going) - _MOST_LINES} more")
+        live.update(Text(clean("\n".join(lines)), no_wrap=True, overflow="ellipsis"), refresh=True)
+
+
+def _live_line(line: Line, now: float) -> str:
+    return f"  {line.report.address}  {line.report.phase}  {line.report.step}  {int(now - line.since)}s"

@@ -1,0 +1,64 @@
+"""Words for people: results on stdout, the rest on stderr."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TextIO
+
+from nodusctl.base.clock import Wall
+from nodusctl.base.diagnostics import Diagnostic, in_order
+from nodusctl.base.exits import ExitCode
+from nodusctl.cli.output.progress_lines import LineProgress
+from nodusctl.cli.output.progress_live import LiveProgress
+from nodusctl.cli.output.protocol import Document, Text
+from nodusctl.cli.output.streams import CleanStream
+from nodusctl.ports.progress import Progress
+from nodusctl.render.diagnostics import diagnostic_text
+from nodusctl.render.style import Style
+
+
+class TextOutput:
+    """``has_colour`` is decided for each stream by itself: a piped stdout stays plain while stderr may be painted."""
+
+    def __init__(self, stdout: TextIO, stderr: TextIO, wall: Wall, *, out_has_colour: bool, err_has_colour: bool) -> None:
+        self._out, self._err, self._wall = CleanStream(stdout), CleanStream(stderr), wall
+        self._raw_err = stderr
+        self._out_style = Style(has_colour=out_has_colour, width=_columns(stdout))
+        self._err_style = Style(has_colour=err_has_colour, width=_columns(stderr))
+        self._live: LiveProgress | None = None
+
+    def result(self, kind: str, text: Text, document: Document) -> None:
+        self._settle()
+        shown = text(self._out_style)
+        if shown:
+            self._out.line(shown)
+
+    def diagnose(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self._settle()
+        for diagnostic in in_order(tuple(diagnostics)):
+            self._err.line(diagnostic_text(diagnostic, self._err_style))
+
+    def remark(self, text: str) -> None:
+        self._settle()
+        self._err.line(text)
+
+    def progress(self) -> Progress:
+        if not self._err.isatty():
+            return LineProgress(self._err, self._wall)
+        self._live = LiveProgress(self._raw_err, self._wall, has_colour=self._err_style.has_colour)
+        return self._live
+
+    def finish(self, code: ExitCode) -> None:
+        self._settle()
+
+    def _settle(self) -> None:
+        if self._live is not None:
+            self._live.close()
+
+
+def _columns(stream: TextIO) -> int:
+    try:
+        return os.get_terminal_size(stream.fileno()).columns if stream.isatty() else 0
+    except OSError:
+        return 0

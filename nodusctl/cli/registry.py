@@ -1,0 +1,65 @@
+"""Every command, its one line of help and the module it lives in. Names and help stand here so that ``--help`` imports none of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class CommandEntry:
+    """``module`` is under ``nodusctl.cli.commands`` and offers ``app``, a Typer application with this command."""
+
+    name: str
+    module: str
+    help: str
+
+
+SECTIONS: tuple[tuple[str, tuple[CommandEntry, ...]], ...] = (
+    (
+        "Plan and apply",
+        (
+            CommandEntry("validate", "validate", "Read and check specs, offline"),
+            CommandEntry("plan", "plan", "Show what apply would do and what it would cost"),
+            CommandEntry("show", "show", "Render a saved plan"),
+            CommandEntry("apply", "apply", "Carry out a saved plan, or plan, ask and apply"),
+            CommandEntry("destroy", "destroy", "Plan the removal of objects, then carry it out"),
+            CommandEntry("delete", "delete", "Remove one object by name"),
+        ),
+    ),
+    (
+        "Look",
+        (
+            CommandEntry("get", "get", "List objects, or print them as JSON or YAML"),
+            CommandEntry("describe", "describe", "Everything about one object: conditions, attempts, events"),
+            CommandEntry("receipts", "receipts", "What each session has cost"),
+            CommandEntry("offers", "offers", "What can be launched, with the price and its age"),
+        ),
+    ),
+    (
+        "Use",
+        (
+            CommandEntry("start", "power", "Start a Workspace"),
+            CommandEntry("stop", "power", "Stop a Workspace: save its home, end its cost"),
+            CommandEntry("ssh", "ssh", "Log in to a Workspace, or run one command there"),
+        ),
+    ),
+    (
+        "Learn",
+        (
+            CommandEntry("explain", "explain", "A field's documentation, or why an attempt got its machine"),
+            CommandEntry("schema", "schema", "The JSON Schema of a kind"),
+            CommandEntry("sim", "sim.app", "The simulated provider: a cloud to learn, test and break things on"),
+        ),
+    ),
+    (
+        "State and set-up",
+        (
+            CommandEntry("state", "state", "Look at the state"),
+            CommandEntry("unlock", "unlock", "Remove a lock whose holder is gone"),
+            CommandEntry("providers", "providers", "Plugins, and the provider instances of the project"),
+            CommandEntry("version", "version", "The version of nodusctl"),
+        ),
+    ),
+)
+
+ENTRIES = {entry.name: entry for _, entries in SECTIONS for entry in entries}

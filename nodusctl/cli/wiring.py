@@ -1,0 +1,253 @@
+"""Where concrete things are chosen: the only module that reads the environment, and the only one that names implementations.
+
+Everything is made on first use and imported where it is made. Commands take from here exactly the ports a use case needs and pass
+them on by keyword; nothing below the command line ever sees this object.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nodusctl.cli.output.colour import ColourChoice, wants_colour
+from nodusctl.cli.output.protocol import Output
+from nodusctl.cli.surroundings import Surroundings
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from nodusctl.base.clock import Clock, Wall
+    from nodusctl.base.ids import IdSource
+    from nodusctl.cli.project import Project
+    from nodusctl.ports.claims import Claims
+    from nodusctl.ports.journal import Journal
+    from nodusctl.ports.prices import PriceSource
+    from nodusctl.ports.providers import ProviderSet
+    from nodusctl.ports.reach import KeySource, Reach
+    from nodusctl.provider.contract import ProviderContext
+    from nodusctl.store.opening import State
+
+
+def read_surroundings() -> Surroundings:
+    """This process's environment, words, folder and streams."""
+    return Surroundings(
+        environment=dict(os.environ),
+        arguments=tuple(sys.argv[1:]),
+        folder=Path.cwd(),
+        stdin=sys.stdin,
+        stdout=sys.stdout,
+        stderr=sys.stderr,
+    )
+
+
+class Wiring:
+    """One command's concrete things, each made when first asked for."""
+
+    def __init__(self, surroundings: Surroundings, *, chdir: str = "", colour: ColourChoice = ColourChoice.AUTO) -> None:
+        self.surroundings = surroundings
+        self.start = surroundings.folder / chdir if chdir else surroundings.folder
+        self._colour = colour
+        self._paths: tuple[str, ...] = ()
+        self._output: Output | None = None
+        self._states: list[State] = []
+
+    def select(self, paths: Sequence[str]) -> None:
+        """The PATHs of this command; before the project is asked for, because one of them may be the project."""
+        self._paths = tuple(paths)
+
+    # Words
+
+    def output(self, *, is_json: bool) -> Output:
+        """The command's output; the first call decides its form."""
+        if self._output is None:
+            self._output = self._make_output(is_json=is_json)
+        return self._output
+
+    def _make_output(self, *, is_json: bool) -> Output:
+        from nodusctl.cli.output.json_lines import JsonOutput
+        from nodusctl.cli.output.text import TextOutput
+
+        around = self.surroundings
+        if is_json:
+            return JsonOutput(around.stdout, self.wall)
+        return TextOutput(
+            around.stdout,
+            around.stderr,
+            self.wall,
+            out_has_colour=wants_colour(self._colour, around.environment, is_terminal=around.stdout.isatty()),
+            err_has_colour=wants_colour(self._colour, around.environment, is_terminal=around.stderr.isatty()),
+        )
+
+    # Time and identity
+
+    @cached_property
+    def wall(self) -> Wall:
+        """This computer's time."""
+        from nodusctl.base.clock import SystemWall
+
+        return SystemWall()
+
+    @cached_property
+    def clock(self) -> Clock:
+        """The domain's time: NODUSCTL_NOW, else the world's where every provider of the project is simulated, else the computer's."""
+        from nodusctl.base.clock import FixedClock, SystemClock
+
+        if fixed := self.surroundings.environment.get("NODUSCTL_NOW"):
+            return FixedClock(_moment(fixed))
+        types = {provider.type for provider in self.project.file.providers}
+        if types == {"simulated"}:
+            worlds = [self.providers.get(name).simulation for name in self.providers.names()]
+            if len(worlds) == 1 and worlds[0] is not None:
+                return worlds[0].simulated_clock()
+        return SystemClock()
+
+    @cached_property
+    def ids(self) -> IdSource:
+        """Where uids come from: counted ones under a fixed clock, so that plans/ can be compared."""
+        from nodusctl.base.ids import CountedIds, RandomIds
+
+        return CountedIds() if self.surroundings.environment.get("NODUSCTL_NOW") else RandomIds()
+
+    @cached_property
+    def who(self) -> str:
+        """``user@host``, as it stands in plans and operations."""
+        if self.surroundings.environment.get("NODUSCTL_NOW"):
+            return "you@example"
+        from nodusctl.store.holders import this_holder
+
+        holder = this_holder(self.command)
+        return f"{holder.user}@{holder.host}"
+
+    @property
+    def command(self) -> str:
+        """The command line, as locks and operations name it."""
+        return " ".join(("nodusctl", *self.surroundings.arguments))
+
+    # The project and its state
+
+    @cached_property
+    def project(self) -> Project:
+        """The project of this command."""
+        from nodusctl.cli.project import open_project
+
+        return open_project(self.start, self._paths)
+
+    @cached_property
+    def reading(self) -> State:
+        """The state for commands that only read: not one byte of it changes."""
+        return self._open_state(read_only=True)
+
+    @cached_property
+    def writing(self) -> State:
+        """The state for commands that change something."""
+        return self._open_state(read_only=False)
+
+    @property
+    def journal(self) -> Journal:
+        """The state's journal, read-only."""
+        return self.reading.journal
+
+    @property
+    def claims(self) -> Claims:
+        """The state's locks and claims, read-only."""
+        return self.reading.claims
+
+    def _open_state(self, *, read_only: bool) -> State:
+        from nodusctl.store.opening import open_state
+        from nodusctl.store.sealing import KeyMaterial
+
+        key = KeyMaterial(text=self.surroundings.environment.get("NODUSCTL_STATE_KEY", ""), path=self.data_folder / "state.key")
+        state = open_state(
+            self.project.state_url,
+            root=self.project.folder,
+            key=key,
+            wall=self.wall,
+            holder_command=self.command,
+            read_only=read_only,
+        )
+        self._states.append(state)
+        return state
+
+    # Providers, prices, keys
+
+    @cached_property
+    def providers(self) -> ProviderSet:
+        """The project's provider instances."""
+        from nodusctl.plugins.plugins import Plugins
+
+        settings = {one.name: {"type": one.type, **one.settings} for one in self.project.file.providers}
+        return Plugins(settings, self._provider_context)
+
+    def _provider_context(self, instance: str) -> ProviderContext:
+        from nodusctl.base.clock import SystemClock
+        from nodusctl.provider.contract import ProviderContext
+
+        project = self.project
+        return ProviderContext(
+            instance=instance,
+            project_dir=str(project.folder),
+            state_dir=str(project.state_folder),
+            data_dir=str(self.data_folder),
+            clock=SystemClock(),
+            wall=self.wall,
+            environment=self.surroundings.environment,
+        )
+
+    @cached_property
+    def prices(self) -> PriceSource:
+        """The shipped book of the provider types in use, then the project's own files."""
+        from nodusctl.catalog.prices import CatalogPrices
+
+        own = self.project.file.settings.prices
+        files = [self.project.folder / name for name in (own.files if own is not None and own.files else ())]
+        return CatalogPrices(frozenset(one.type for one in self.project.file.providers), files)
+
+    @cached_property
+    def keys(self) -> KeySource:
+        """Where machines' key pairs come from."""
+        from nodusctl.remote.keys import OpenSshKeys
+
+        return OpenSshKeys()
+
+    @cached_property
+    def reach(self) -> Reach:
+        """Plain OpenSSH, or the platform itself where it answers."""
+        from nodusctl.remote.reach import RoutedReach, SshReach
+
+        return RoutedReach(lambda instance: self.providers.get(instance).agent, SshReach())
+
+    # Folders of this user
+
+    @cached_property
+    def data_folder(self) -> Path:
+        """Where this user's keys lie, outside every project (XDG data home)."""
+        import platformdirs
+
+        return Path(platformdirs.user_data_dir("nodusctl", appauthor=False))
+
+    @property
+    def crash_folder(self) -> Path:
+        """Where crash reports go (XDG state home)."""
+        import platformdirs
+
+        return Path(platformdirs.user_state_dir("nodusctl", appauthor=False))
+
+    def close(self) -> None:
+        """Give back what was opened."""
+        for state in self._states:
+            state.close()
+
+
+def _moment(text: str) -> datetime:
+    from nodusctl.base.diagnostics import error
+    from nodusctl.base.exits import ExitCode, UserError
+    from nodusctl.base.timestamps import parse_time
+
+    try:
+        return parse_time(text)
+    except ValueError as fault:
+        raise UserError(error("Usage", "NODUSCTL_NOW is no time", f"It says {text!r}; {fault}."), exit_code=ExitCode.USAGE) from None

@@ -1,0 +1,142 @@
+"""What happened to one object, as sentences: events of the journal in order, newest last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import assert_never
+
+from nodusctl.attempts.events import (
+    AttemptClosed,
+    AttemptQueued,
+    BecameReady,
+    CapacityEnded,
+    DiskAttached,
+    DiskDetached,
+    DiskMade,
+    EdgeArmed,
+    Event,
+    HomeNotSaved,
+    HomeSaved,
+    KeysHandedOver,
+    LaunchAccepted,
+    LaunchRefused,
+    MachineSeen,
+    OutcomeUnknown,
+    PhaseChanged,
+    ReleaseAsked,
+    Remarked,
+    StopAsked,
+    TermsFrozen,
+    WentQuiet,
+)
+from nodusctl.base.timestamps import format_time
+from nodusctl.ports.journal import JournalRow
+
+_Words = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happening:
+    """One event: when we learnt it, its name, and a sentence."""
+
+    sequence: int
+    time: datetime
+    what: str
+    message: str
+
+
+def happenings(rows: Iterable[JournalRow]) -> tuple[Happening, ...]:
+    """Sentences for events, in the journal's order."""
+    return tuple(_happening(row) for row in rows)
+
+
+def _happening(row: JournalRow) -> Happening:
+    what, message = _words(row.event)
+    return Happening(sequence=row.sequence, time=row.event.time, what=what, message=message)
+
+
+def _words(event: Event) -> _Words:
+    match event:
+        case AttemptQueued() | TermsFrozen() | LaunchAccepted() | LaunchRefused() | MachineSeen() | OutcomeUnknown():
+            return _launch_words(event)
+        case KeysHandedOver() | EdgeArmed() | BecameReady():
+            return _boot_words(event)
+        case StopAsked() | WentQuiet() | ReleaseAsked() | CapacityEnded() | AttemptClosed():
+            return _stop_words(event)
+        case DiskMade() | DiskAttached() | DiskDetached() | HomeSaved() | HomeNotSaved():
+            return _disk_words(event)
+        case PhaseChanged():
+            return "PhaseChanged", f"{event.before or 'new'} to {event.after}" + (f": {event.reason}" if event.reason else "")
+        case Remarked():
+            return event.code, event.message
+        case _:
+            assert_never(event)
+
+
+def _launch_words(event: AttemptQueued | TermsFrozen | LaunchAccepted | LaunchRefused | MachineSeen | OutcomeUnknown) -> _Words:
+    match event:
+        case AttemptQueued():
+            return "Queued", f"attempt {event.name} wants capacity"
+        case TermsFrozen():
+            terms = event.terms
+            return (
+                "Launching",
+                f"{terms.offering} on {terms.provider}, zone {terms.zone}, at {terms.rate_usd_per_hour.shown}/h, try {event.try_number}",
+            )
+        case LaunchAccepted():
+            return "Launched", f"the provider made machine {event.machine.id}"
+        case LaunchRefused():
+            return "LaunchRefused", f"{event.offer_key}: {event.code}" + (f", {event.message}" if event.message else "")
+        case MachineSeen():
+            return "MachineSeen", f"machine {event.machine.id} is {event.machine.state}"
+        case OutcomeUnknown():
+            return "OutcomeUnknown", f"{event.step} ended without an answer: {event.detail}"
+        case _:
+            assert_never(event)
+
+
+def _boot_words(event: KeysHandedOver | EdgeArmed | BecameReady) -> _Words:
+    match event:
+        case KeysHandedOver():
+            return "KeysHandedOver", "the durable host key answered on a second verified login"
+        case EdgeArmed():
+            return "EdgeArmed", f"the machine ends itself at {format_time(event.until.replace(microsecond=0))}"
+        case BecameReady():
+            return "Ready", "every declared tool answered"
+        case _:
+            assert_never(event)
+
+
+def _stop_words(event: StopAsked | WentQuiet | ReleaseAsked | CapacityEnded | AttemptClosed) -> _Words:
+    match event:
+        case StopAsked():
+            return "StopAsked", f"because of {event.reason}"
+        case WentQuiet():
+            return "Quiet", "the user's processes ended" if event.is_quiet else f"the machine couldn't be asked: {event.detail}"
+        case ReleaseAsked():
+            return "ReleaseAsked", f"machine {event.machine_id} is on its way out"
+        case CapacityEnded():
+            estimated = ", estimated" if event.is_estimated else ""
+            return "Ended", f"billing ended at {format_time(event.ended_at.replace(microsecond=0))}{estimated}"
+        case AttemptClosed():
+            return "Closed", f"attempt {event.phase}" + (f": {event.reason}" if event.reason else "")
+        case _:
+            assert_never(event)
+
+
+def _disk_words(event: DiskMade | DiskAttached | DiskDetached | HomeSaved | HomeNotSaved) -> _Words:
+    match event:
+        case DiskMade():
+            return "DiskMade", f"{event.volume} got disk {event.disk_id} at {event.location}"
+        case DiskAttached():
+            return "DiskAttached", f"{event.volume} is attached to machine {event.machine_id}"
+        case DiskDetached():
+            return "DiskDetached", f"{event.volume} is free again"
+        case HomeSaved():
+            return "HomeSaved", f"{event.volume} has revision {event.revision.number}"
+        case HomeNotSaved():
+            return "HomeNotSaved", f"{event.volume}: {event.reason}"
+        case _:
+            assert_never(event)

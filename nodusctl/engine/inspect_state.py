@@ -1,0 +1,68 @@
+"""``state show``: the state itself, not what it describes. Takes no lock."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nodusctl.attempts.intents import Intent
+from nodusctl.ports.claims import Claims, Holder, Liveness, LockFacts
+from nodusctl.ports.journal import Journal, OperationNote
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkInHand:
+    """A claim: which object, which step, by whom."""
+
+    address: str
+    step: str
+    holder: Holder
+    liveness: Liveness
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateFacts:
+    """``counts`` maps a kind to how many records there are; ``facts`` is what the store says of itself."""
+
+    exists: bool
+    lineage: str
+    serial: int
+    facts: Mapping[str, Any]
+    counts: Mapping[str, int]
+    open_intents: tuple[Intent, ...]
+    lock: LockFacts | None
+    work: tuple[WorkInHand, ...]
+    operations: tuple[OperationNote, ...]
+
+
+def state_facts(*, journal: Journal, claims: Claims) -> StateFacts:
+    """One reading of the state."""
+    if not journal.exists():
+        return StateFacts(
+            exists=False,
+            lineage="",
+            serial=0,
+            facts=journal.facts(),
+            counts={},
+            open_intents=(),
+            lock=claims.plan_lock(),
+            work=(),
+            operations=(),
+        )
+    snapshot = journal.snapshot()
+    return StateFacts(
+        exists=True,
+        lineage=snapshot.lineage,
+        serial=snapshot.serial,
+        facts=journal.facts(),
+        counts=Counter(standing.record.address.kind for standing in snapshot),
+        open_intents=journal.open_intents(),
+        lock=claims.plan_lock(),
+        work=tuple(
+            WorkInHand(address=str(journal.address_of(uid) or uid), step=step, holder=holder, liveness=liveness)
+            for uid, step, holder, liveness in claims.claimed()
+        ),
+        operations=journal.operations(10),
+    )

@@ -1,0 +1,175 @@
+"""Makes the call an Intent stands for. The same intent gives the same call, the first time and after any crash.
+
+Everything the call needs from the state is read before the thread starts; the thread itself only talks to the outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from nodusctl.attempts.intents import Intent, StepKind
+from nodusctl.base.money import Money
+from nodusctl.executor.intending import boot_name
+from nodusctl.executor.outside import Outside
+from nodusctl.lifecycle.situation import Situation
+from nodusctl.ports.providers import LoadedProvider
+from nodusctl.ports.reach import Access
+from nodusctl.provider.agent import AgentAnswer, AgentCommand, AgentRequest
+from nodusctl.provider.machines import Machine, SshEndpoint
+from nodusctl.provider.replies import Done, Refused, Reply, Unknown
+from nodusctl.provider.requests import (
+    AttachRequest,
+    DeleteDiskRequest,
+    DetachRequest,
+    DiskAttachment,
+    DiskRequest,
+    GrowRequest,
+    LaunchRequest,
+    ReleaseRequest,
+    SaveRequest,
+)
+
+Call = Callable[[], Reply[Any]]
+PUSH_LIMIT = timedelta(seconds=60)
+
+
+def call_of(outside: Outside, situation: Situation, intent: Intent) -> Call:
+    """The call of an intent, ready to run in any thread."""
+    loaded = outside.providers.get(intent.provider)
+    match intent.step:
+        case StepKind.LAUNCH:
+            return _launching(outside, loaded, intent)
+        case StepKind.HAND_OVER_KEYS:
+            return _handing_over(outside, situation)
+        case StepKind.QUIESCE:
+            request = AgentRequest(command=AgentCommand.QUIESCE, grace_seconds=int(intent.request["grace_seconds"]))
+            return _asking(outside, access_to(outside, situation), request)
+        case StepKind.RELEASE:
+            release = ReleaseRequest(token=intent.token, machine_id=str(intent.request["machine_id"]))
+            return lambda: loaded.calls.release(release)
+        case _:
+            return _on_disk(loaded, intent)
+
+
+def lookup_of(outside: Outside, intent: Intent) -> Call:
+    """Ask the provider what the intent's token made."""
+    loaded = outside.providers.get(intent.provider)
+    return lambda: loaded.calls.find(intent.token)
+
+
+def look_of(outside: Outside, situation: Situation) -> Call:
+    """Ask the provider about the Attempt's machine."""
+    attempt = situation.attempt
+    assert attempt is not None and attempt.terms is not None and attempt.machine is not None
+    loaded, machine_id = outside.providers.get(attempt.terms.provider), attempt.machine.id
+
+    def look() -> Reply[Machine]:
+        reply = loaded.calls.observe((machine_id,))
+        return Done(reply.value[0]) if isinstance(reply, Done) else reply
+
+    return look
+
+
+def probe_of(outside: Outside, situation: Situation) -> Call:
+    """Ask the agent whether it is ready, under whichever host key is in force."""
+    return _asking(outside, access_to(outside, situation), AgentRequest(command=AgentCommand.READY))
+
+
+def access_to(outside: Outside, situation: Situation, *, host_key: str = "") -> Access:
+    """How to log in to the Attempt's machine as the service key; the pinned key is the durable one once it was handed over."""
+    attempt = situation.attempt
+    assert attempt is not None and attempt.terms is not None and attempt.machine is not None
+    machine = situation.sightings.machine or attempt.machine
+    return Access(
+        provider=attempt.terms.provider,
+        machine_id=attempt.machine.id,
+        alias=f"nodus-{attempt.owner_uid}",
+        host_key=host_key or attempt.host_key or attempt.bootstrap_host_key,
+        service_key=outside.journal.secret(f"service-key/{attempt.uid}") or "",
+        endpoint=_endpoint(machine) or _endpoint(attempt.machine),
+    )
+
+
+def _endpoint(machine: Machine) -> SshEndpoint | None:
+    return machine.ssh
+
+
+def _asking(outside: Outside, access: Access, request: AgentRequest) -> Call:
+    return lambda: outside.reach.ask(access, request)
+
+
+def _launching(outside: Outside, loaded: LoadedProvider, intent: Intent) -> Call:
+    asked = intent.request
+    rate = asked["max_rate_usd_per_hour"]
+    request = LaunchRequest(
+        token=intent.token,
+        name=asked["name"],
+        offer_id=asked["offer_id"],
+        instance_type=asked["instance_type"],
+        zone=asked["zone"],
+        is_interruptible=asked["is_interruptible"],
+        unit_ids=tuple(asked["unit_ids"]),
+        image=asked["image"],
+        boot=outside.journal.secret(boot_name(intent.attempt_uid, intent.try_number)) or "",
+        edge_seconds=asked["edge_seconds"],
+        disk_bytes=asked["disk_bytes"],
+        disks=tuple(DiskAttachment(disk_id=d["disk_id"], mount_path=d["mount_path"]) for d in asked["disks"]),
+        max_rate_usd_per_hour=Money.parse(rate) if rate is not None else None,
+        tags=asked["tags"],
+    )
+    return lambda: loaded.calls.launch(request)
+
+
+def _handing_over(outside: Outside, situation: Situation) -> Call:
+    """Push the durable host key under the bootstrap key, then verify by a second connection under the durable one.
+
+    After a crash in between the machine already shows the durable key, so a changed host key is first taken as that.
+    """
+    attempt = situation.attempt
+    assert attempt is not None
+    private = outside.journal.secret(f"host-key/{attempt.owner_uid}") or ""
+    push = AgentRequest(command=AgentCommand.SECRETS, files={"host_key": private})
+    before = access_to(outside, situation, host_key=attempt.bootstrap_host_key)
+    after = access_to(outside, situation, host_key=situation.status.host_key)
+
+    def hand_over() -> Reply[AgentAnswer]:
+        pushed = outside.reach.ask(before, push)
+        match pushed:
+            case Unknown():
+                return pushed
+            case Refused() if pushed.code != "HostKeyChanged":
+                return pushed
+            case _:
+                return outside.reach.ask(after, AgentRequest(command=AgentCommand.READY))
+
+    return hand_over
+
+
+def _on_disk(loaded: LoadedProvider, intent: Intent) -> Call:
+    volumes, asked, token = loaded.volumes, intent.request, intent.token
+    if volumes is None:
+        return lambda: Refused(code="Unsupported", message="the provider holds no volumes")
+    match intent.step:
+        case StepKind.CREATE_DISK:
+            create = DiskRequest(token=token, name=asked["name"], zone=asked["zone"], size_bytes=asked["size_bytes"], tags=asked["tags"])
+            return lambda: volumes.create_disk(create)
+        case StepKind.ATTACH:
+            disk = DiskAttachment(disk_id=asked["disk_id"], mount_path=asked["mount_path"])
+            attach = AttachRequest(token=token, machine_id=asked["machine_id"], disk=disk)
+            return lambda: volumes.attach(attach)
+        case StepKind.DETACH:
+            detach = DetachRequest(token=token, machine_id=asked["machine_id"], disk_id=asked["disk_id"])
+            return lambda: volumes.detach(detach)
+        case StepKind.SAVE:
+            save = SaveRequest(token=token, disk_id=asked["disk_id"], number=asked["number"])
+            return lambda: volumes.save(save)
+        case StepKind.GROW:
+            grow = GrowRequest(token=token, disk_id=asked["disk_id"], size_bytes=asked["size_bytes"])
+            return lambda: volumes.grow(grow)
+        case StepKind.DELETE_DISK:
+            delete = DeleteDiskRequest(token=token, disk_id=asked["disk_id"])
+            return lambda: volumes.delete_disk(delete)
+        case _:
+            raise ValueError(f"{intent.step} is no disk step")

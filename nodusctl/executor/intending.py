@@ -1,0 +1,286 @@
+"""Turns a due step into an Intent and what is committed with it, before any call.
+
+The request that will be sent stands in the intent as JSON (what is secret stands in the vault), so that a process that finds the intent
+after a crash can send exactly the same bytes under the same token.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+
+from nodusctl.attempts.attempt import Attempt
+from nodusctl.attempts.events import TermsFrozen
+from nodusctl.attempts.intents import Intent, StepKind
+from nodusctl.base.canonical import digest
+from nodusctl.base.durations import parse_duration
+from nodusctl.base.quantities import quantity_units
+from nodusctl.executor.outside import Outside
+from nodusctl.lifecycle.edges import edge_of
+from nodusctl.lifecycle.money import hold_for_launch
+from nodusctl.lifecycle.situation import Situation
+from nodusctl.lifecycle.steps import (
+    AttachHome,
+    CreateDisk,
+    DeleteDisk,
+    DetachHome,
+    DropEmptyDisk,
+    GrowDisk,
+    HandOverKeys,
+    Launch,
+    Quiesce,
+    Release,
+    SaveHome,
+)
+from nodusctl.lifecycle.volume_outcomes import with_holder
+from nodusctl.lifecycle.written import Written
+from nodusctl.ports.boot import BootPlan
+from nodusctl.provider.tokens import Ownership, client_token
+from nodusctl.state.status import ObjectStatus
+from nodusctl.state.terms import Terms
+
+HOME_MOUNT = "/home/nodus"
+Outward = (
+    CreateDisk | DropEmptyDisk | Launch | AttachHome | HandOverKeys | Quiesce | Release | DetachHome | SaveHome | GrowDisk | DeleteDisk
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intended:
+    """An intent with what is committed beside it."""
+
+    intent: Intent
+    written: Written = field(default_factory=Written)
+    sealed: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+def intend(outside: Outside, situation: Situation, step: Outward) -> Intended:
+    """The intent of ``step``, whole."""
+    return _MAKERS[type(step)](outside, situation, step)
+
+
+def _launch(outside: Outside, situation: Situation, step: Launch) -> Intended:
+    attempt = _attempt(situation)
+    terms, try_number = step.terms, attempt.try_number + 1
+    edge = edge_of(situation, terms)
+    edge_seconds = int(edge.runs_for.total_seconds())
+    status, durable_sealed = _with_durable_key(outside, situation)
+    boot, sealed, boot_public = _boot_document(outside, situation, terms, edge_seconds, try_number)
+    request = _launch_request(outside, situation, terms, edge_seconds, boot)
+    intended = _plain(
+        outside, situation, StepKind.LAUNCH, provider=terms.provider, request=request, target=situation.uid, try_number=try_number
+    )
+    frozen = TermsFrozen(
+        time=situation.now,
+        object_uid=situation.uid,
+        attempt_uid=attempt.uid,
+        terms=terms,
+        token=intended.intent.token,
+        try_number=try_number,
+        bootstrap_host_key=boot_public,
+        edge_at=situation.now + edge.runs_for,
+    )
+    written = Written(
+        events=(frozen,),
+        entries=hold_for_launch(attempt, try_number, edge.hold_usd, situation.now),
+        statuses={situation.uid: status, **with_holder(situation, attempt.uid, "", is_in_use=None)},
+    )
+    return replace(intended, written=written, sealed={**sealed, **durable_sealed})
+
+
+def _with_durable_key(outside: Outside, situation: Situation) -> tuple[ObjectStatus, dict[str, str]]:
+    """The Workspace's own host key: made once, before its first machine, and the same until it is deleted."""
+    if situation.status.host_key:
+        return situation.status, {}
+    durable = outside.keys.new_key("nodus-host")
+    public = " ".join(durable.public.split()[:2])
+    return replace(situation.status, host_key=public), {f"host-key/{situation.uid}": durable.private}
+
+
+def _boot_document(
+    outside: Outside, situation: Situation, terms: Terms, edge_seconds: int, try_number: int
+) -> tuple[str, dict[str, str], str]:
+    """The document, what goes to the vault with it, and the public bootstrap host key."""
+    attempt = _attempt(situation)
+    bootstrap, service = outside.keys.new_key("nodus-bootstrap"), outside.keys.new_key("nodus-service")
+    sealed = {f"service-key/{attempt.uid}": service.private}
+    platform = situation.platforms[terms.provider]
+    idle = parse_duration(str(situation.record.spec.get("idleTimeout", "1h")))
+    plan = BootPlan(
+        host_key=bootstrap.private,
+        service_key=service.public,
+        person_keys=outside.person_keys(situation.record),
+        tools=served_tools(situation, platform.tools),
+        edge_seconds=edge_seconds,
+        idle_timeout_seconds=int(idle.total_seconds()) or None,
+        home_mount=HOME_MOUNT,
+    )
+    boot = outside.boots.render(outside.providers.get(terms.provider).description.boot_form, plan)
+    return boot, sealed | {boot_name(attempt.uid, try_number): boot}, bootstrap.public
+
+
+def boot_name(attempt_uid: str, try_number: int) -> str:
+    """Where a first-boot document lies in the vault until the Attempt is over."""
+    return f"boot/{attempt_uid}/{try_number}"
+
+
+def served_tools(situation: Situation, offered: frozenset[str]) -> tuple[str, ...]:
+    """The declared tools this platform serves; VSCode on the desktop needs nothing but SSH."""
+    declared = situation.record.spec.get("tools", ["SSH"])
+    return tuple(str(tool) for tool in declared if tool in offered)
+
+
+def _launch_request(outside: Outside, situation: Situation, terms: Terms, edge_seconds: int, boot: str) -> dict[str, Any]:
+    spec = situation.record.spec
+    home = situation.home.standing.disk_id if situation.home else ""
+    platform = situation.platforms[terms.provider]
+    disks = [{"disk_id": home, "mount_path": HOME_MOUNT}] if home and platform.attaches_at_launch else []
+    floor = (spec.get("resources") or {}).get("disk")
+    return {
+        "name": _ownership(outside, situation).machine_name,
+        "offer_id": terms.offering,
+        "instance_type": terms.instance_type,
+        "zone": terms.zone,
+        "is_interruptible": terms.is_interruptible,
+        "unit_ids": list(terms.unit_ids),
+        "image": str(spec.get("image", "")),
+        "edge_seconds": edge_seconds,
+        "disk_bytes": quantity_units(str(floor)) if floor is not None else None,
+        "disks": disks,
+        "max_rate_usd_per_hour": str(terms.ceiling_usd_per_hour) if terms.is_interruptible else None,
+        "tags": dict(_ownership(outside, situation).tags()),
+        "boot_sha256": hashlib.sha256(boot.encode()).hexdigest(),
+    }
+
+
+def _create_disk(outside: Outside, situation: Situation, step: CreateDisk) -> Intended:
+    assert situation.home is not None
+    size_bytes = quantity_units(str(situation.home.record.spec.get("size", "50Gi")))
+    request = {
+        "name": f"nodus-{situation.home.record.address.name}-{situation.home.record.uid[:8]}",
+        "zone": step.terms.zone,
+        "location": step.terms.location,
+        "size_bytes": size_bytes,
+        "tags": dict(_ownership(outside, situation, of_home=True).tags()),
+    }
+    target, try_number = situation.home.record.uid, _attempt(situation).try_number + 1
+    return _plain(
+        outside, situation, StepKind.CREATE_DISK, provider=step.terms.provider, request=request, target=target, try_number=try_number
+    )
+
+
+def _on_home_disk(outside: Outside, situation: Situation, kind: StepKind, extra: Mapping[str, Any]) -> Intended:
+    assert situation.home is not None
+    standing = situation.home.standing
+    request = {"disk_id": standing.disk_id, **extra}
+    return _plain(outside, situation, kind, provider=standing.provider, request=request, target=situation.home.record.uid)
+
+
+def _drop_disk(outside: Outside, situation: Situation, step: DropEmptyDisk) -> Intended:
+    return _on_home_disk(outside, situation, StepKind.DELETE_DISK, {})
+
+
+def _attach(outside: Outside, situation: Situation, step: AttachHome) -> Intended:
+    return _on_home_disk(outside, situation, StepKind.ATTACH, {"machine_id": _machine_id(situation), "mount_path": HOME_MOUNT})
+
+
+def _detach(outside: Outside, situation: Situation, step: DetachHome) -> Intended:
+    return _on_home_disk(outside, situation, StepKind.DETACH, {"machine_id": _machine_id(situation)})
+
+
+def _save(outside: Outside, situation: Situation, step: SaveHome) -> Intended:
+    intended = _on_home_disk(outside, situation, StepKind.SAVE, {"number": step.number})
+    try_number = 1 + situation.failed_times("save-failed")
+    return replace(intended, intent=_retokened(situation, intended.intent, try_number))
+
+
+def _on_machine(kind: StepKind, extra: Callable[[Outside, Situation], Mapping[str, Any]]) -> Callable[..., Intended]:
+    def make(outside: Outside, situation: Situation, step: object) -> Intended:
+        terms = _attempt(situation).terms
+        assert terms is not None
+        request = {"machine_id": _machine_id(situation), **extra(outside, situation)}
+        return _plain(outside, situation, kind, provider=terms.provider, request=request, target=situation.uid)
+
+    return make
+
+
+def _on_own_disk(kind: StepKind) -> Callable[..., Intended]:
+    def make(outside: Outside, situation: Situation, step: GrowDisk | DeleteDisk) -> Intended:
+        standing = situation.status.volume
+        assert standing is not None
+        request: dict[str, Any] = {"disk_id": standing.disk_id}
+        if isinstance(step, GrowDisk):
+            request["size_bytes"] = step.size_bytes
+        return _plain(outside, situation, kind, provider=standing.provider, request=request, target=situation.uid)
+
+    return make
+
+
+def _grace(outside: Outside, situation: Situation) -> Mapping[str, Any]:
+    return {"grace_seconds": int(situation.rules.quiesce_grace / timedelta(seconds=1))}
+
+
+_MAKERS: dict[type, Callable[..., Intended]] = {
+    Launch: _launch,
+    CreateDisk: _create_disk,
+    DropEmptyDisk: _drop_disk,
+    AttachHome: _attach,
+    DetachHome: _detach,
+    SaveHome: _save,
+    HandOverKeys: _on_machine(StepKind.HAND_OVER_KEYS, lambda outside, situation: {}),
+    Quiesce: _on_machine(StepKind.QUIESCE, _grace),
+    Release: _on_machine(StepKind.RELEASE, lambda outside, situation: {}),
+    GrowDisk: _on_own_disk(StepKind.GROW),
+    DeleteDisk: _on_own_disk(StepKind.DELETE_DISK),
+}
+
+
+def _plain(
+    outside: Outside, situation: Situation, kind: StepKind, *, provider: str, request: Mapping[str, Any], target: str, try_number: int = 1
+) -> Intended:
+    intent = Intent(
+        id=outside.ids.new_uid(),
+        object_uid=situation.uid,
+        address=situation.record.address,
+        target_uid=target,
+        attempt_uid=situation.status.attempt_uid,
+        step=kind,
+        provider=provider,
+        token="",
+        try_number=try_number,
+        request_digest=digest({"step": str(kind), **request}),
+        request=request,
+        opened_at=situation.now,
+    )
+    return Intended(intent=_retokened(situation, intent, try_number))
+
+
+def _retokened(situation: Situation, intent: Intent, try_number: int) -> Intent:
+    token = client_token(situation.state_id, intent.target_uid, intent.attempt_uid, try_number, intent.request_digest)
+    return replace(intent, token=token, try_number=try_number)
+
+
+def _ownership(outside: Outside, situation: Situation, *, of_home: bool = False) -> Ownership:
+    record = situation.home.record if of_home and situation.home is not None else situation.record
+    return Ownership(
+        state_id=situation.state_id,
+        project=situation.project,
+        object_uid=record.uid,
+        address=str(record.address),
+        attempt_uid="" if of_home else situation.status.attempt_uid,
+        owner=outside.owner,
+    )
+
+
+def _attempt(situation: Situation) -> Attempt:
+    assert situation.attempt is not None, "only an object with an Attempt comes here"
+    return situation.attempt
+
+
+def _machine_id(situation: Situation) -> str:
+    machine = _attempt(situation).machine
+    assert machine is not None, "only an Attempt with a machine comes here"
+    return machine.id

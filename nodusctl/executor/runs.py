@@ -1,0 +1,98 @@
+"""Values of one run of the executor: limits in, where each object is, outcomes out."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from nodusctl.attempts.intents import Intent
+from nodusctl.base.ids import Address
+from nodusctl.lifecycle.situation import Sightings
+from nodusctl.lifecycle.steps import Look, Probe, Resend, Settle
+from nodusctl.ports.journal import Claim
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """``parallelism`` provider calls at once; ``timeout`` for waiting, by the domain's clock and by the wall, whichever is first."""
+
+    parallelism: int = 10
+    timeout: timedelta = timedelta(minutes=30)
+
+
+class Interrupts:
+    """How often the person asked to stop. The first is soft: nothing new starts. The second leaves at once."""
+
+    def __init__(self) -> None:
+        self.signal = threading.Event()
+        self._count = 0
+
+    def interrupt(self) -> None:
+        """One more Ctrl-C (or SIGTERM); safe in a signal handler."""
+        self._count += 1
+        self.signal.set()
+
+    @property
+    def is_soft(self) -> bool:
+        """True from the first on."""
+        return self._count > 0
+
+    @property
+    def is_hard(self) -> bool:
+        """True from the second on."""
+        return self._count > 1
+
+
+class Standing(StrEnum):
+    """What an object of this run is doing."""
+
+    READY = "ready"
+    CALLING = "calling"
+    WAITING = "waiting"
+    CLAIMED_ELSEWHERE = "claimed-elsewhere"
+    PARKED = "parked"
+    OVER = "over"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InFlight:
+    """A call under way. ``intent`` is None for looks and probes; ``number`` tells a late reply of an abandoned call apart."""
+
+    step: Look | Probe | Settle | Resend | object
+    intent: Intent | None
+    number: int
+    started_at: float
+    heartbeat_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectRun:
+    """One object of this run."""
+
+    uid: str
+    address: Address
+    sightings: Sightings
+    standing: Standing = Standing.READY
+    wake_at: datetime | None = None
+    wall_wake_at: float = 0.0
+    in_flight: InFlight | None = None
+    claim: Claim | None = None
+    phase: str = ""
+    because: str = ""
+    code: str = ""
+    is_removed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectOutcome:
+    """How one object ended. ``code`` is a reason of errors.py where it is not ``is_ok``."""
+
+    address: Address
+    phase: str
+    is_ok: bool
+    code: str = ""
+    message: str = ""
+    has_open_intent: bool = False
+    is_removed: bool = False

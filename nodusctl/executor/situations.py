@@ -1,0 +1,118 @@
+"""Puts a Situation together: what is stored, joined with what this pass has seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from nodusctl.attempts.attempt import Attempt
+from nodusctl.base.exits import UserError
+from nodusctl.base.ids import Address
+from nodusctl.executor.outside import Outside
+from nodusctl.lifecycle.situation import HomeVolume, Platform, Sightings, Situation
+from nodusctl.ports.journal import StoredObject
+from nodusctl.ports.providers import LoadedProvider
+
+
+def situation_of(outside: Outside, uid: str, sightings: Sightings, addresses: Mapping[Address, str]) -> Situation | None:
+    """The Situation of one object now; None once its record is gone. ``addresses`` finds the home Volume's uid by address."""
+    stored = outside.journal.load(uid)
+    if stored is None:
+        return None
+    home, home_is_missing = _home(outside, stored, addresses)
+    current = next((a for a in stored.attempts if a.uid == stored.status.attempt_uid), None)
+    return Situation(
+        now=outside.clock.now(),
+        project=outside.project,
+        state_id=outside.journal.lineage(),
+        record=stored.record,
+        status=stored.status,
+        attempt=current,
+        earlier=tuple(a for a in stored.attempts if current is None or a.uid != current.uid),
+        intents=stored.intents,
+        entries=stored.entries,
+        home=home,
+        home_is_missing=home_is_missing,
+        platforms=_platforms(outside, stored, home, current),
+        sightings=sightings,
+        rules=outside.rules,
+    )
+
+
+def claim_key(situation: Situation) -> str:
+    """What a step claims: the home Volume where there is one, so that no two objects ever step on one disk."""
+    return situation.home.record.uid if situation.home is not None else situation.uid
+
+
+def _home(outside: Outside, stored: StoredObject, addresses: Mapping[Address, str]) -> tuple[HomeVolume | None, bool]:
+    name = stored.record.spec.get("volume")
+    if stored.record.address.kind != "workspace" or not isinstance(name, str):
+        return None, False
+    uid = addresses.get(Address("volume", name))
+    volume = outside.journal.load(uid) if uid else None
+    return (HomeVolume(record=volume.record, status=volume.status), False) if volume is not None else (None, True)
+
+
+def _platforms(outside: Outside, stored: StoredObject, home: HomeVolume | None, attempt: Attempt | None) -> dict[str, Platform]:
+    """Platforms that matter: of the approval, of the current Attempt, of the disk. One that can't be loaded is left out."""
+    approved = stored.record.approval.terms if stored.record.approval else ()
+    names = {t.provider for t in approved} | {i.provider for i in stored.intents}
+    names |= {attempt.terms.provider} if attempt is not None and attempt.terms is not None else set()
+    for standing in (home.standing if home else None, stored.status.volume):
+        if standing is not None and standing.provider:
+            names.add(standing.provider)
+    found = {name: load_or_none(outside, name) for name in sorted(names)}
+    return {name: platform_of(loaded) for name, loaded in found.items() if loaded is not None}
+
+
+def load_or_none(outside: Outside, instance: str) -> LoadedProvider | None:
+    """The instance, or None where it can't be loaded."""
+    try:
+        return outside.providers.get(instance)
+    except UserError:
+        return None
+
+
+def platform_of(loaded: LoadedProvider) -> Platform:
+    """What the lifecycle needs of a provider."""
+    described = loaded.description
+    return Platform(
+        instance=loaded.instance,
+        holds_volumes=loaded.volumes is not None,
+        create_is_idempotent=described.create_is_idempotent,
+        list_lag_bound=described.list_lag_bound,
+        attaches_at_launch=described.attaches_at_launch,
+        disk_outlives_machine=described.disk_outlives_machine,
+        self_stop_ends_billing=described.self_stop == "ends-billing",
+        size_granularity_bytes=described.size_granularity_bytes,
+        tools=described.tools,
+    )
+
+
+def failed(sightings: Sightings, step: str, situation: Situation, code: str, detail: str) -> Sightings:
+    """One more reply in a row that brought nothing."""
+    return replace(
+        sightings,
+        failures={**sightings.failures, step: sightings.failures.get(step, 0) + 1},
+        failed_at={**sightings.failed_at, step: situation.now},
+        failure_codes={**sightings.failure_codes, step: code},
+        asked_in_vain=detail,
+    )
+
+
+def succeeded(sightings: Sightings, step: str) -> Sightings:
+    """The step brought something: its failures are forgotten."""
+    gone = {step, f"{step}-pending"}
+    return replace(
+        sightings,
+        failures={k: v for k, v in sightings.failures.items() if k not in gone},
+        failed_at={k: v for k, v in sightings.failed_at.items() if k not in gone},
+        failure_codes={k: v for k, v in sightings.failure_codes.items() if k not in gone},
+        asked_in_vain="",
+    )
+
+
+def pending(sightings: Sightings, step: str, situation: Situation) -> Sightings:
+    """The step is under way outside; ask again after a gap."""
+    fresh = succeeded(sightings, step)
+    return replace(fresh, failed_at={**fresh.failed_at, f"{step}-pending": situation.now})

@@ -1,0 +1,168 @@
+"""One turn of one object: ask what is due, and do it as far as it can be done without waiting for anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from nodusctl.attempts.intents import Intent
+from nodusctl.base.exits import UserError
+from nodusctl.base.ids import Address
+from nodusctl.executor import carrying, concluding
+from nodusctl.executor.calling import Call, look_of, probe_of
+from nodusctl.executor.intending import served_tools
+from nodusctl.executor.outside import Outside
+from nodusctl.executor.runs import ObjectRun, Standing
+from nodusctl.executor.situations import claim_key, situation_of
+from nodusctl.lifecycle.next_step import next_step
+from nodusctl.lifecycle.situation import Situation
+from nodusctl.lifecycle.steps import Abandon, GiveUp, Look, Mark, Probe, QueueAttempt, Resend, Settle, Wait
+from nodusctl.lifecycle.written import Written
+from nodusctl.ports.journal import StaleClaim
+from nodusctl.ports.progress import ProgressReport
+from nodusctl.provider.replies import Reply
+from nodusctl.state.status import Phase
+
+_CLAIM_POLL_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """The object after its turn, and the call it now waits for, if any."""
+
+    run: ObjectRun
+    step: object = None
+    intent: Intent | None = None
+    call: Call | None = None
+
+
+def advance(outside: Outside, run: ObjectRun, addresses: Mapping[Address, str]) -> Turn:
+    """One step further."""
+    situation = situation_of(outside, run.uid, run.sightings, addresses)
+    if situation is None:
+        return Turn(run=_over(outside, run, "", "removed", is_removed=True))
+    step = next_step(situation)
+    run = _reported(outside, run, situation, step)
+    match step:
+        case None:
+            code = situation.status.reason if situation.status.phase is Phase.FAILED else ""
+            return Turn(run=_over(outside, run, code, situation.status.message or situation.status.reason if code else ""))
+        case Wait():
+            return Turn(run=replace(_dropped(outside, run), standing=Standing.WAITING, wake_at=step.until))
+        case GiveUp():
+            return Turn(run=_given_up(outside, run, step))
+        case Look():
+            return _calling(outside, run, situation, step, look_of)
+        case Probe():
+            return _calling(outside, run, situation, step, probe_of)
+        case _:
+            return _claimed(outside, run, situation, step)
+
+
+def _calling(outside: Outside, run: ObjectRun, situation: Situation, step: Look | Probe, make: Any) -> Turn:
+    try:
+        call = make(outside, situation)
+    except UserError as problem:
+        return Turn(run=_over(outside, run, "ProviderNotReady", problem.diagnostics[0].summary))
+    return Turn(run=run, step=step, call=call)
+
+
+def _claimed(outside: Outside, run: ObjectRun, situation: Situation, step: Any) -> Turn:
+    if run.claim is None:
+        claim = outside.claims.claim(claim_key(situation), type(step).__name__, outside.call_limit)
+        if claim is None:
+            wall_wake_at = outside.wall.monotonic() + _CLAIM_POLL_SECONDS
+            return Turn(run=replace(run, standing=Standing.CLAIMED_ELSEWHERE, wall_wake_at=wall_wake_at))
+        # What was loaded before the claim may be old: ask again, now that nobody else can move the object.
+        return Turn(run=replace(run, claim=claim))
+    try:
+        if isinstance(step, Mark | QueueAttempt | Abandon):
+            carrying.mark(outside, situation, step, run.claim)
+            return Turn(run=run)
+        intent, call = carrying.begin(outside, situation, step, run.claim)
+    except StaleClaim:
+        return Turn(run=_taken_over(outside, run))
+    except UserError as problem:
+        return Turn(run=_over(outside, run, "ProviderNotReady", problem.diagnostics[0].summary))
+    return Turn(run=run, step=step, intent=intent, call=call)
+
+
+def finish_call(outside: Outside, run: ObjectRun, reply: Reply[Any], addresses: Mapping[Address, str]) -> ObjectRun:
+    """Write down what came of the call under way; the object is then ready for its next turn."""
+    flight = run.in_flight
+    assert flight is not None
+    run = replace(run, standing=Standing.READY, in_flight=None)
+    situation = situation_of(outside, run.uid, run.sightings, addresses)
+    if situation is None:
+        return _over(outside, run, "", "removed", is_removed=True)
+    if flight.intent is None:
+        return _after_reading(outside, run, situation, flight.step, reply)
+    is_lookup = isinstance(flight.step, Settle)
+    intent = next((i for i in situation.intents if i.id == flight.intent.id), flight.intent)
+    outcome = (concluding.conclude_lookup if is_lookup else concluding.conclude)(situation, intent, reply)
+    name = f"settle-{intent.step}" if isinstance(flight.step, Settle | Resend) else str(intent.step)
+    run = replace(run, sightings=concluding.remember(situation, run.sightings, name, outcome))
+    if run.claim is None:
+        return _taken_over(outside, run)
+    try:
+        carrying.finish(outside, run.claim, outcome)
+    except StaleClaim:
+        return _taken_over(outside, run)
+    return run
+
+
+def _after_reading(outside: Outside, run: ObjectRun, situation: Situation, step: object, reply: Reply[Any]) -> ObjectRun:
+    if isinstance(step, Look):
+        sightings, written = concluding.after_look(situation, run.sightings, reply)
+    else:
+        tools = served_tools(situation, situation.platform.tools if situation.platform else frozenset())
+        sightings, written = concluding.after_probe(situation, run.sightings, reply, tools)
+    run = replace(run, sightings=sightings)
+    return run if written is None else _noted(outside, run, situation, written)
+
+
+def _noted(outside: Outside, run: ObjectRun, situation: Situation, written: Written) -> ObjectRun:
+    """Write down a reading. Where somebody else is at work on the object it is left to them, and looked at again."""
+    claim = run.claim or outside.claims.claim(claim_key(situation), "note", outside.call_limit)
+    if claim is None:
+        return _taken_over(outside, run)
+    try:
+        carrying.note(outside, claim, written)
+    except StaleClaim:
+        return _taken_over(outside, run)
+    return replace(run, claim=claim)
+
+
+def _taken_over(outside: Outside, run: ObjectRun) -> ObjectRun:
+    wall_wake_at = outside.wall.monotonic() + _CLAIM_POLL_SECONDS
+    return replace(run, standing=Standing.CLAIMED_ELSEWHERE, claim=None, wall_wake_at=wall_wake_at)
+
+
+def _given_up(outside: Outside, run: ObjectRun, step: GiveUp) -> ObjectRun:
+    if step.code == "VolumeBusy":
+        return replace(_dropped(outside, run), standing=Standing.PARKED, code=step.code, because=step.because)
+    return _over(outside, run, step.code, step.because)
+
+
+def _over(outside: Outside, run: ObjectRun, code: str, because: str, *, is_removed: bool = False) -> ObjectRun:
+    run = _dropped(outside, run)
+    phase = "Removed" if is_removed else run.phase
+    outside.progress.report(
+        ProgressReport(time=outside.clock.now(), address=run.address, phase=phase, step=because, is_over=True, has_failed=bool(code))
+    )
+    return replace(run, standing=Standing.OVER, code=code, because=because, is_removed=is_removed, phase=phase)
+
+
+def _dropped(outside: Outside, run: ObjectRun) -> ObjectRun:
+    if run.claim is not None:
+        outside.claims.drop(run.claim)
+    return replace(run, claim=None)
+
+
+def _reported(outside: Outside, run: ObjectRun, situation: Situation, step: Any) -> ObjectRun:
+    phase, because = str(situation.status.phase), getattr(step, "because", "")
+    if step is not None and (phase, because) != (run.phase, run.because):
+        report = ProgressReport(time=situation.now, address=run.address, phase=phase, step=because)
+        outside.progress.report(report)
+    return replace(run, phase=phase, because=because or run.because, code="")

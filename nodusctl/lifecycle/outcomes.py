@@ -1,0 +1,204 @@
+"""What came of a call, as what must be written. Pure: a reply and a Situation in, ``Written`` and the intent's new form out.
+
+Every reply is Done, Refused or Unknown. Unknown leaves the intent open: the next step of that object is to settle it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from nodusctl.attempts.events import (
+    BecameReady,
+    CapacityEnded,
+    EdgeArmed,
+    Event,
+    KeysHandedOver,
+    LaunchAccepted,
+    LaunchRefused,
+    MachineSeen,
+    OutcomeUnknown,
+    ReleaseAsked,
+    Remarked,
+    WentQuiet,
+)
+from nodusctl.attempts.intents import Intent, IntentState
+from nodusctl.base.money import ZERO
+from nodusctl.base.redaction import clean
+from nodusctl.ledger.balances import balances
+from nodusctl.lifecycle.money import charge_of, final_entries, hold_returned
+from nodusctl.lifecycle.situation import Situation
+from nodusctl.lifecycle.volume_outcomes import with_holder
+from nodusctl.lifecycle.written import Written, moved, with_condition
+from nodusctl.provider.agent import AgentAnswer
+from nodusctl.provider.machines import Machine, Release, ReleaseState
+from nodusctl.provider.replies import Refused, Unknown
+from nodusctl.state.status import ObjectStatus, Phase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What to write, and the intent as it then stands.
+
+    ``brought_nothing`` counts as a failure of the step in this pass; ``is_pending`` means "not yet, ask again".
+    """
+
+    written: Written
+    intent: Intent
+    brought_nothing: bool = False
+    is_pending: bool = False
+    code: str = ""
+    detail: str = ""
+
+
+def closed(intent: Intent, situation: Situation, outcome: str) -> Intent:
+    """The intent, closed with an outcome."""
+    return replace(intent, state=IntentState.CLOSED, outcome=outcome, closed_at=situation.now)
+
+
+def unknown(situation: Situation, intent: Intent, reply: Unknown) -> Outcome:
+    """Nobody can say: the intent stays open, and the journal says so once."""
+    detail = clean(reply.detail)
+    event = OutcomeUnknown(
+        time=situation.now, object_uid=situation.uid, attempt_uid=intent.attempt_uid, step=str(intent.step), detail=detail
+    )
+    events: tuple[Event, ...] = (event,) if detail != intent.last_detail else ()
+    status = replace(situation.status, message=f"the outcome of {intent.step} is not known yet: {detail}")
+    still_open = replace(intent, last_detail=detail)
+    return Outcome(written=Written(events=events, statuses={situation.uid: status}), intent=still_open, brought_nothing=True, detail=detail)
+
+
+def refused(situation: Situation, intent: Intent, reply: Refused) -> Outcome:
+    """The provider said no to a step that can be tried again; the object keeps its place and says why."""
+    message = clean(reply.message)
+    status = replace(situation.status, message=f"{intent.step} was refused ({reply.code}): {message}")
+    return Outcome(
+        written=Written(statuses={situation.uid: status}),
+        intent=closed(intent, situation, f"refused:{reply.code}"),
+        brought_nothing=True,
+        code=reply.code,
+        detail=message,
+    )
+
+
+def launched(situation: Situation, intent: Intent, machine: Machine) -> Outcome:
+    """A machine exists: the Workspace is Starting, and its home (where disks come along at launch) is in use."""
+    accepted = LaunchAccepted(time=situation.now, object_uid=situation.uid, attempt_uid=intent.attempt_uid, machine=machine)
+    status = with_condition(situation.status, "Scheduled", True, "Placed", situation.now)
+    after, events = moved(situation, status, Phase.STARTING, "Placed", f"machine {machine.id} accepted")
+    statuses = {situation.uid: after, **with_holder(situation, intent.attempt_uid, machine.id, is_in_use=bool(machine.disk_ids))}
+    return Outcome(written=Written(events=(accepted, *events), statuses=statuses), intent=closed(intent, situation, "done"))
+
+
+def launch_refused(situation: Situation, intent: Intent, reply: Refused) -> Outcome:
+    """Nothing was made: the hold goes back, the home is free, and the next approved offer may be tried."""
+    attempt = situation.attempt
+    assert attempt is not None
+    message = clean(reply.message)
+    event = LaunchRefused(
+        time=situation.now,
+        object_uid=situation.uid,
+        attempt_uid=attempt.uid,
+        offer_key=attempt.terms.offer_key if attempt.terms else "",
+        code=reply.code,
+        scope=str(reply.scope),
+        message=message,
+        retry_after=reply.retry_after,
+    )
+    status = replace(situation.status, reason=reply.code, message=message)
+    status = with_condition(status, "Scheduled", False, reply.code, situation.now, message=message)
+    statuses: dict[str, ObjectStatus] = {situation.uid: status, **with_holder(situation, "", "", is_in_use=None)}
+    back = hold_returned(attempt, situation.entries, situation.now, "nothing was allocated")
+    return Outcome(
+        written=Written(events=(event,), entries=back, statuses=statuses),
+        intent=closed(intent, situation, f"refused:{reply.code}"),
+        code=reply.code,
+        detail=message,
+    )
+
+
+def machine_seen(situation: Situation, machine: Machine) -> Written | None:
+    """The report of a look, written only where it says something new that matters later."""
+    attempt = situation.attempt
+    if attempt is None or attempt.machine is None or _same_report(attempt.machine, machine):
+        return None
+    event = MachineSeen(time=situation.now, object_uid=situation.uid, attempt_uid=attempt.uid, machine=machine)
+    return Written(events=(event,))
+
+
+def _same_report(before: Machine, now: Machine) -> bool:
+    keys = ("state", "reason", "ssh", "billing_started_at", "ended_at")
+    return all(getattr(before, key) == getattr(now, key) for key in keys)
+
+
+def keys_handed_over(situation: Situation, intent: Intent, answer: AgentAnswer) -> Outcome:
+    """The durable host key answered on a second verified login; the edge is what the machine read back."""
+    host_key = situation.status.host_key
+    handed = KeysHandedOver(time=situation.now, object_uid=situation.uid, attempt_uid=intent.attempt_uid, host_key=host_key)
+    return Outcome(written=Written(events=(handed, *edge_read_back(situation, answer))), intent=closed(intent, situation, "done"))
+
+
+def edge_read_back(situation: Situation, answer: AgentAnswer) -> tuple[EdgeArmed, ...]:
+    """The armed edge as the machine says it, on our clock."""
+    attempt = situation.attempt
+    if attempt is None or answer.remaining_seconds is None:
+        return ()
+    until = situation.now + timedelta(seconds=answer.remaining_seconds)
+    return (EdgeArmed(time=situation.now, object_uid=situation.uid, attempt_uid=attempt.uid, until=until),)
+
+
+def became_ready(situation: Situation, answer: AgentAnswer) -> Written:
+    """Every declared tool answered and the edge is armed: the session begins."""
+    attempt = situation.attempt
+    assert attempt is not None
+    ready_at = min(answer.ready_at or situation.now, situation.now)
+    ready_at = max(ready_at, attempt.timings.acquired_at or ready_at)
+    ready = BecameReady(time=situation.now, object_uid=situation.uid, attempt_uid=attempt.uid, ready_at=ready_at)
+    status = replace(situation.status, stop_reason="", observed_generation=situation.record.generation)
+    status = with_condition(status, "Ready", True, "ToolsAnswered", situation.now)
+    status = with_condition(status, "SetupComplete", True, "ToolsAnswered", situation.now)
+    status = with_condition(status, "Stopped", False, "Running", situation.now)
+    after, events = moved(situation, status, Phase.RUNNING)
+    return Written(events=(ready, *edge_read_back(situation, answer), *events), statuses={situation.uid: after})
+
+
+def went_quiet(situation: Situation, intent: Intent, is_quiet: bool, detail: str) -> Outcome:
+    """The door is closed, or the machine couldn't be asked: either way the stop goes on."""
+    event = WentQuiet(time=situation.now, object_uid=situation.uid, attempt_uid=intent.attempt_uid, is_quiet=is_quiet, detail=clean(detail))
+    return Outcome(written=Written(events=(event,)), intent=closed(intent, situation, "done"))
+
+
+def released(situation: Situation, intent: Intent, release: Release) -> Outcome:
+    """Confirmed gone: the final charge is posted in the same transaction. Still releasing: ask again."""
+    attempt = situation.attempt
+    assert attempt is not None and attempt.machine is not None
+    if release.state is ReleaseState.RELEASING:
+        asked = ReleaseAsked(time=situation.now, object_uid=situation.uid, attempt_uid=attempt.uid, machine_id=attempt.machine.id)
+        events: tuple[Event, ...] = () if attempt.release_asked else (asked,)
+        return Outcome(written=Written(events=events), intent=closed(intent, situation, "releasing"), is_pending=True)
+    seen = situation.sightings.machine or attempt.machine
+    ended_at = seen.ended_at or release.ended_at
+    is_estimated = ended_at is None
+    if ended_at is None:
+        edge = attempt.edge_at + attempt.terms.stop_bound if attempt.edge_at and attempt.terms else situation.now
+        ended_at = min(situation.now, edge)
+    ended = CapacityEnded(
+        time=situation.now, object_uid=situation.uid, attempt_uid=attempt.uid, ended_at=ended_at, is_estimated=is_estimated
+    )
+    entries = final_entries(attempt, situation.entries, ended_at, situation.now)
+    return Outcome(
+        written=Written(events=(ended, *_overrun(situation, ended_at)), entries=entries), intent=closed(intent, situation, "done")
+    )
+
+
+def _overrun(situation: Situation, ended_at: datetime) -> tuple[Remarked, ...]:
+    cap, attempt = situation.cap_usd, situation.attempt
+    if cap is None or attempt is None:
+        return ()
+    known = balances(situation.entries)
+    others = known.object(situation.uid).charged - known.attempt(attempt.uid).charged
+    over = others + charge_of(attempt, ended_at) - cap
+    if over <= ZERO:
+        return ()
+    message = f"{over.shown} above the cap of {cap.shown}: the provider took longer to end the machine than its bound"
+    return (Remarked(time=situation.now, object_uid=situation.uid, attempt_uid=attempt.uid, code="CapOverrun", message=message),)

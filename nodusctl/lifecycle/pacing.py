@@ -1,0 +1,56 @@
+"""When to ask again. Gaps follow what is waited for: a machine that boots in a second is looked at ten times a second."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from nodusctl.lifecycle.situation import Situation
+from nodusctl.lifecycle.steps import GiveUp, Wait
+
+StepT = TypeVar("StepT")
+
+_SHORTEST = timedelta(milliseconds=100)
+_LONGEST = timedelta(seconds=5)
+_RETRY_FIRST = timedelta(seconds=1)
+_RETRY_LONGEST = timedelta(minutes=15)
+START_BOUND_LEAST, START_BOUND_MOST = timedelta(minutes=10), timedelta(minutes=40)
+
+
+def look_gap(situation: Situation) -> timedelta:
+    """Between two looks at a starting machine: a twentieth of the usual start, 0.1 to 5 s."""
+    usual = situation.attempt.terms.startup_p50 if situation.attempt and situation.attempt.terms else _LONGEST
+    return min(max(usual / 20, _SHORTEST), _LONGEST)
+
+
+def start_deadline(situation: Situation) -> datetime:
+    """When a start has taken too long: 3 times boot p90 after the provider accepted, at least 10 and at most 40 minutes."""
+    attempt = situation.attempt
+    assert attempt is not None and attempt.terms is not None
+    bound = min(max(attempt.terms.startup_p90 * 3, START_BOUND_LEAST), START_BOUND_MOST)
+    return (attempt.timings.acquired_at or attempt.timings.queued_at) + bound
+
+
+def retry_at(situation: Situation, step: str) -> datetime:
+    """When a step that brought nothing may be tried again: gaps double from 1 s to 15 min."""
+    failed_at = situation.sightings.failed_at.get(step, situation.now)
+    doublings: int = min(situation.failed_times(step) - 1, 12)
+    gap = min(_RETRY_FIRST * (1 << max(doublings, 0)), _RETRY_LONGEST)
+    return failed_at + gap
+
+
+def retried(situation: Situation, name: str, step: StepT, because: str) -> StepT | Wait | GiveUp:
+    """``step`` at once, then with growing gaps; after some tries this pass ends, the object stays where it is and the next pass goes on.
+
+    A step whose last answer was "not yet" (``<name>-pending``) is asked again after a look gap.
+    """
+    pending_at = situation.sightings.failed_at.get(f"{name}-pending")
+    if pending_at is not None and pending_at + look_gap(situation) > situation.now:
+        return Wait(until=pending_at + look_gap(situation), because=because)
+    times = situation.failed_times(name)
+    if not times:
+        return step
+    if times >= situation.rules.calls_per_pass:
+        return GiveUp(code="ProviderNotReady", because=f"{name} brought nothing {times} times: {situation.sightings.asked_in_vain}")
+    at = retry_at(situation, name)
+    return Wait(until=at, because=f"trying to {name} again") if at > situation.now else step

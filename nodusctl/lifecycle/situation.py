@@ -1,0 +1,125 @@
+"""All that is known about one object at one moment: what is stored, what was seen in this pass, and the rules in force.
+
+The surprise: what a pass has seen (``Sightings``) is not stored. A new process looks again rather than trust what another one saw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from nodusctl.attempts.attempt import Attempt
+from nodusctl.attempts.intents import Intent
+from nodusctl.base.money import Money
+from nodusctl.ledger.entries import Entry
+from nodusctl.provider.agent import AgentAnswer
+from nodusctl.provider.machines import Disk, Machine
+from nodusctl.state.records import Record
+from nodusctl.state.status import ObjectStatus, VolumeStanding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Platform:
+    """What matters here of the provider a machine is, or would be, on. ``holds_volumes`` is False where it has no disks of its own."""
+
+    instance: str
+    holds_volumes: bool
+    create_is_idempotent: bool
+    list_lag_bound: timedelta
+    attaches_at_launch: bool
+    disk_outlives_machine: bool
+    self_stop_ends_billing: bool
+    size_granularity_bytes: int = 1
+    tools: frozenset[str] = frozenset({"SSH"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """Project settings and bounds that steer every object."""
+
+    lease_term: timedelta = timedelta(hours=8)
+    save_bound: timedelta = timedelta(minutes=15)
+    save_tries: int = 3
+    lookups_per_pass: int = 3
+    calls_per_pass: int = 6
+    quiesce_grace: timedelta = timedelta(seconds=30)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sightings:
+    """What this pass has seen of the object's machine, and how often things went wrong. Never stored.
+
+    ``failures`` counts, per step name, replies in a row that brought nothing; ``gone_looks`` counts looks that found the machine absent.
+    """
+
+    machine: Machine | None = None
+    looked_at: datetime | None = None
+    answer: AgentAnswer | None = None
+    asked_at: datetime | None = None
+    asked_in_vain: str = ""
+    gone_looks: int = 0
+    failures: Mapping[str, int] = field(default_factory=dict)
+    failed_at: Mapping[str, datetime] = field(default_factory=dict)
+    failure_codes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HomeVolume:
+    """The Volume an object mounts at /home/nodus, or the Volume that is itself the object."""
+
+    record: Record
+    status: ObjectStatus
+
+    @property
+    def standing(self) -> VolumeStanding:
+        """Its outside half; empty until its first machine was placed."""
+        return self.status.volume or VolumeStanding()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """One object at one moment. ``attempt`` is the one now filling the slot; ``earlier`` all before it, oldest first."""
+
+    now: datetime
+    project: str
+    state_id: str
+    record: Record
+    status: ObjectStatus
+    attempt: Attempt | None = None
+    earlier: tuple[Attempt, ...] = ()
+    intents: tuple[Intent, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    home: HomeVolume | None = None
+    home_is_missing: bool = False
+    platforms: Mapping[str, Platform] = field(default_factory=dict)
+    sightings: Sightings = Sightings()
+    disk: Disk | None = None
+    rules: Rules = Rules()
+
+    @property
+    def uid(self) -> str:
+        """The object's uid."""
+        return self.record.uid
+
+    @property
+    def cap_usd(self) -> Money | None:
+        """``spec.maxCostUSD``, or None."""
+        text = self.record.spec.get("maxCostUSD")
+        return Money.parse(text) if isinstance(text, str) else None
+
+    @property
+    def is_ephemeral(self) -> bool:
+        """True for a Workspace without a home Volume."""
+        return bool(self.record.spec.get("ephemeral"))
+
+    @property
+    def platform(self) -> Platform | None:
+        """The platform of the current Attempt's terms."""
+        if self.attempt is None or self.attempt.terms is None:
+            return None
+        return self.platforms.get(self.attempt.terms.provider)
+
+    def failed_times(self, step: str) -> int:
+        """How often ``step`` brought nothing in this pass, in a row."""
+        return self.sightings.failures.get(step, 0)

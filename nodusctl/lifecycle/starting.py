@@ -1,0 +1,164 @@
+"""From wanting a machine to having proved, from the user's side, that it works.
+
+The order: an Attempt, the home's disk where the machine will stand, the machine, the disk attached, the keys, the tools. A machine that is
+lost on the way is released before anything else is tried.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from nodusctl.base.durations import parse_duration
+from nodusctl.lifecycle.edges import edge_of
+from nodusctl.lifecycle.offers import SHUTS_PROVIDER, Choice, choose
+from nodusctl.lifecycle.pacing import look_gap, retried, start_deadline
+from nodusctl.lifecycle.situation import Situation
+from nodusctl.lifecycle.steps import (
+    AttachHome,
+    CreateDisk,
+    DropEmptyDisk,
+    GiveUp,
+    HandOverKeys,
+    Launch,
+    Look,
+    Mark,
+    MarkKind,
+    Probe,
+    QueueAttempt,
+    Step,
+    Wait,
+)
+from nodusctl.lifecycle.stopping import next_while_stopping
+from nodusctl.lifecycle.vanishing import is_dead, next_gone_look
+from nodusctl.lifecycle.wanted import Aim, wanted
+from nodusctl.provider.machines import MachineState
+from nodusctl.state.terms import Terms
+
+
+def next_while_pending(situation: Situation) -> Step | Wait | GiveUp | None:
+    """Nothing is allocated yet."""
+    want = wanted(situation)
+    if want.aim is Aim.GO:
+        return Mark(what=MarkKind.TERMINATE, reason=str(want.reason), because="the owner deletes it")
+    if want.aim is Aim.STOP:
+        return Mark(what=MarkKind.REST, reason=str(want.reason), because="the owner stops it before anything was allocated")
+    if situation.home_is_missing:
+        return GiveUp(code="NotFound", because="its Volume is not in the state")
+    if _home_is_held_by_another(situation):
+        return GiveUp(code="VolumeBusy", because="its Volume is held by another object")
+    if situation.attempt is None:
+        return QueueAttempt(because="it wants capacity")
+    choice = choose(situation)
+    return _place(situation, choice.terms) if choice.terms is not None else _without_terms(situation, choice)
+
+
+def _without_terms(situation: Situation, choice: Choice) -> Step | Wait | GiveUp:
+    if choice.code in SHUTS_PROVIDER:
+        return GiveUp(code="ProviderNotReady", because=f"the provider refused the account: {choice.message}")
+    if choice.back_at is None:
+        return Mark(what=MarkKind.FAIL, reason=choice.code, message=choice.message, because="no approved offer can heal")
+    queue_ends_at = _queue_end(situation)
+    if queue_ends_at is not None and choice.back_at > queue_ends_at:
+        return Mark(what=MarkKind.FAIL, reason="CapacityUnavailable", message=choice.message, because="its queueTimeout ran out")
+    return Wait(until=choice.back_at, because=f"every approved offer was refused ({choice.code}); trying again")
+
+
+def _queue_end(situation: Situation) -> datetime | None:
+    limit = parse_duration(str(situation.record.spec.get("placement", {}).get("queueTimeout", "24h")))
+    assert situation.attempt is not None
+    return situation.attempt.timings.queued_at + limit if limit else None
+
+
+def _place(situation: Situation, terms: Terms) -> Step | Wait | GiveUp:
+    platform = situation.platforms.get(terms.provider)
+    if platform is None:
+        return GiveUp(code="ProviderNotReady", because=f"the provider {terms.provider} is not ready")
+    if edge_of(situation, terms).is_too_small:
+        left = "what is left of maxCostUSD doesn't pay for the start and a minute of work"
+        return Mark(what=MarkKind.FAIL, reason="CapTooSmall", message=left, because=left)
+    home = situation.home
+    if home is None or not platform.holds_volumes:
+        return Launch(terms=terms, because="its terms are approved")
+    standing = home.standing
+    if standing.disk_id and (standing.provider, standing.location) != (terms.provider, terms.location):
+        return DropEmptyDisk(disk_id=standing.disk_id, provider=standing.provider, because="the machine goes to another place")
+    if not standing.disk_id:
+        return retried(situation, "create-disk", CreateDisk(terms=terms, because="its home has no disk yet"), "making the home's disk")
+    return Launch(terms=terms, because="its terms are approved")
+
+
+def _home_is_held_by_another(situation: Situation) -> bool:
+    holder = situation.home.standing.holder if situation.home else None
+    return holder is not None and (situation.attempt is None or holder.attempt_uid != situation.attempt.uid)
+
+
+def next_while_starting(situation: Situation) -> Step | Wait | GiveUp | None:
+    """A machine exists; is it ours, reachable, complete, and working?"""
+    want = wanted(situation)
+    if want.aim is Aim.GO:
+        return Mark(what=MarkKind.TERMINATE, reason=str(want.reason), because="the owner deletes it")
+    if want.aim is Aim.STOP:
+        return Mark(what=MarkKind.BEGIN_STOP, reason=str(want.reason), because="the owner stops it")
+    if situation.attempt is not None and situation.attempt.stop_reason:
+        return next_while_stopping(situation)
+    if situation.sightings.looked_at is None:
+        return _when_due(situation, Look(because="is the machine running?"))
+    if is_dead(situation):
+        return Mark(what=MarkKind.LOSE_START, reason="MachineLost", message=_last_words(situation), because="the machine ended early")
+    if start_deadline(situation) <= situation.now:
+        return Mark(what=MarkKind.LOSE_START, reason="StartTimeout", message=_last_words(situation), because="the start took too long")
+    return _next_once_seen(situation)
+
+
+def _next_once_seen(situation: Situation) -> Step | Wait | GiveUp:
+    attempt, platform = situation.attempt, situation.platform
+    machine = situation.sightings.machine
+    if attempt is None or platform is None or machine is None:
+        return GiveUp(code="ProviderNotReady", because="the provider could not be asked about the machine")
+    if machine.state is MachineState.GONE:
+        return _look_again(situation, next_gone_look(situation), "the machine is not to be seen yet")
+    if machine.state is not MachineState.RUNNING:
+        return _look_again(situation, _next_look(situation), "waiting for the machine to run")
+    home_disk = situation.home.standing.disk_id if situation.home else ""
+    if home_disk and platform.holds_volumes and home_disk not in attempt.attached_disks:
+        step = AttachHome(because="the machine runs and its home is not attached")
+        return retried(situation, "attach", step, "attaching the home")
+    if attempt.timings.registered_at is None:
+        if situation.sightings.failure_codes.get("hand-over-keys") == "HostKeyChanged":
+            return Mark(what=MarkKind.LOSE_START, reason="HostKeyChanged", message=_last_words(situation), because="another key answered")
+        if situation.sightings.answer is None:
+            return _polled(situation, Probe(because="waiting for ssh"))
+        return retried(situation, "hand-over-keys", HandOverKeys(because="the machine answered for the first time"), "handing over keys")
+    return _polled(situation, Probe(because="waiting for the tools to answer"))
+
+
+def _when_due(situation: Situation, step: Look) -> Step | Wait:
+    attempt = situation.attempt
+    if attempt is None or attempt.terms is None or attempt.timings.acquired_at is None or attempt.timings.registered_at is not None:
+        return step
+    first_at = attempt.timings.acquired_at + attempt.terms.startup_p50 / 2
+    return Wait(until=first_at, because="waiting for the machine to boot") if first_at > situation.now else step
+
+
+def _next_look(situation: Situation) -> datetime:
+    return (situation.sightings.looked_at or situation.now) + look_gap(situation)
+
+
+def _look_again(situation: Situation, at: datetime, because: str) -> Step | Wait:
+    return Wait(until=at, because=because) if at > situation.now else Look(because=because)
+
+
+def _polled(situation: Situation, step: Probe) -> Step | Wait:
+    """Ask the agent again after a gap, looking at the machine in between so that its death is noticed."""
+    asked_at, looked_at = situation.sightings.asked_at, situation.sightings.looked_at
+    if asked_at is None or asked_at + look_gap(situation) <= situation.now:
+        return step
+    if looked_at is not None and looked_at < asked_at:
+        return Look(because=step.because)
+    return Wait(until=asked_at + look_gap(situation), because=step.because)
+
+
+def _last_words(situation: Situation) -> str:
+    machine = situation.sightings.machine
+    seen = f"the machine is {machine.state}" + (f" ({machine.reason})" if machine.reason else "") if machine else "no machine was seen"
+    return f"{seen}; {situation.sightings.asked_in_vain}" if situation.sightings.asked_in_vain else seen

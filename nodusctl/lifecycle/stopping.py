@@ -1,0 +1,75 @@
+"""From the first reason to stop until the machine is confirmed gone, its last cent posted and the home committed.
+
+Where the disk outlives the machine it is saved after the release, from a quiet disk and at no compute cost; where it doesn't, before. A
+stop never reports Stopped before the release is confirmed, and save retries never hold compute.
+"""
+
+from __future__ import annotations
+
+from nodusctl.attempts.attempt import Attempt
+from nodusctl.lifecycle.pacing import retried
+from nodusctl.lifecycle.situation import Situation
+from nodusctl.lifecycle.steps import DetachHome, GiveUp, Mark, MarkKind, Quiesce, Release, SaveHome, Step, Wait
+from nodusctl.lifecycle.vanishing import is_dead
+from nodusctl.state.status import Phase
+
+
+def next_while_stopping(situation: Situation) -> Step | Wait | GiveUp | None:
+    """One step further down, whatever began the stop."""
+    attempt = situation.attempt
+    if attempt is None or not attempt.is_open:
+        return _after_the_stop(situation)
+    if attempt.machine is None:
+        return Mark(what=MarkKind.CLOSE_ATTEMPT, reason="Cancelled", because="nothing was allocated")
+    if not attempt.is_released:
+        return _while_it_stands(situation, attempt)
+    return _once_released(situation, attempt)
+
+
+def _while_it_stands(situation: Situation, attempt: Attempt) -> Step | Wait | GiveUp:
+    if not attempt.quiet_asked:
+        if attempt.timings.registered_at is None or is_dead(situation):
+            return Mark(what=MarkKind.SKIP_QUIESCE, because="the machine can't be asked to go quiet")
+        return Quiesce(because="closing the door before the machine ends")
+    platform = situation.platform
+    if platform is None:
+        return GiveUp(code="ProviderNotReady", because="the provider of the machine is not ready")
+    if not platform.disk_outlives_machine and _needs_save(situation, attempt):
+        return _save(situation)
+    return retried(situation, "release", Release(because="ending the machine"), "waiting for the machine to end")
+
+
+def _once_released(situation: Situation, attempt: Attempt) -> Step | Wait | GiveUp:
+    platform = situation.platform
+    home_disk = situation.home.standing.disk_id if situation.home else ""
+    if platform is None:
+        return GiveUp(code="ProviderNotReady", because="the provider of the home is not ready")
+    if home_disk and platform.holds_volumes and home_disk in attempt.attached_disks:
+        return retried(situation, "detach", DetachHome(because="freeing the home's disk"), "waiting for the disk to be free")
+    if platform.disk_outlives_machine and _needs_save(situation, attempt):
+        return _save(situation)
+    return Mark(what=MarkKind.CLOSE_ATTEMPT, reason=_ending(attempt), because="the machine is gone and the home is settled")
+
+
+def _needs_save(situation: Situation, attempt: Attempt) -> bool:
+    if situation.home is None or attempt.home_is_settled or not situation.home.standing.disk_id:
+        return False
+    return attempt.timings.ready_at is not None and not situation.record.discards_home
+
+
+def _save(situation: Situation) -> Step | Wait | GiveUp:
+    if situation.failed_times("save") >= situation.rules.save_tries:
+        return Mark(what=MarkKind.GIVE_UP_SAVE, message=situation.sightings.asked_in_vain, because="the save failed; the live disk is kept")
+    assert situation.home is not None
+    step = SaveHome(number=situation.home.standing.revision + 1, because="saving the home")
+    return retried(situation, "save", step, "saving the home")
+
+
+def _ending(attempt: Attempt) -> str:
+    return "Succeeded" if attempt.timings.ready_at is not None else "Failed"
+
+
+def _after_the_stop(situation: Situation) -> Step | Wait | GiveUp | None:
+    if situation.status.phase is Phase.TERMINATING:
+        return Mark(what=MarkKind.REMOVE, because="nothing of it is left outside")
+    return Mark(what=MarkKind.REST, reason=situation.status.stop_reason, because="the stop is complete")

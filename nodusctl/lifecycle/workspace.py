@@ -1,0 +1,80 @@
+"""The next step of a Workspace: the table of lifecycle.md, one function a row group.
+
+Phases move only here (``Mark``) and in the outcomes of a step; nothing else decides what comes next.
+"""
+
+from __future__ import annotations
+
+from nodusctl.attempts.intents import Intent
+from nodusctl.lifecycle.pacing import start_deadline
+from nodusctl.lifecycle.settling import PUSHES, settle
+from nodusctl.lifecycle.situation import Situation
+from nodusctl.lifecycle.starting import next_while_pending, next_while_starting
+from nodusctl.lifecycle.steps import Abandon, GiveUp, Look, Mark, MarkKind, Step, Wait
+from nodusctl.lifecycle.stopping import next_while_stopping
+from nodusctl.lifecycle.vanishing import is_dead, next_gone_look, stop_reason_of_dead
+from nodusctl.lifecycle.wanted import RESTART_REQUEST, START_REQUEST, Aim, is_asked, wanted
+from nodusctl.state.status import Phase
+
+
+def next_workspace_step(situation: Situation) -> Step | Wait | GiveUp | None:
+    """The step that is due, when to ask again, why this pass ends, or None: the Workspace is where it should be."""
+    if situation.intents:
+        intent = situation.intents[0]
+        return Abandon(intent=intent, because="it no longer matters") if _is_moot(situation, intent) else settle(situation, intent)
+    match situation.status.phase:
+        case Phase.PENDING:
+            return next_while_pending(situation)
+        case Phase.STARTING:
+            return next_while_starting(situation)
+        case Phase.RUNNING | Phase.RECOVERING:
+            return _next_while_running(situation)
+        case Phase.STOPPING | Phase.TERMINATING:
+            return next_while_stopping(situation)
+        case Phase.STOPPED | Phase.FAILED | Phase.READY:
+            return _next_at_rest(situation)
+
+
+def _is_moot(situation: Situation, intent: Intent) -> bool:
+    """A push to a machine that is to end anyway, or that took too long to start, is dropped: a stop pre-empts its own object's start."""
+    if intent.step not in PUSHES or situation.attempt is None or situation.attempt.terms is None:
+        return False
+    is_late = situation.status.phase is Phase.STARTING and start_deadline(situation) <= situation.now
+    return wanted(situation).aim is not Aim.RUN or is_late or is_dead(situation)
+
+
+def _next_while_running(situation: Situation) -> Step | Wait | GiveUp | None:
+    want = wanted(situation)
+    if want.aim is Aim.GO:
+        return Mark(what=MarkKind.TERMINATE, reason=str(want.reason), because="the owner deletes it")
+    if want.aim is Aim.STOP:
+        return Mark(what=MarkKind.BEGIN_STOP, reason=str(want.reason), because="the owner stops it")
+    if is_asked(situation, RESTART_REQUEST):
+        return Mark(what=MarkKind.BEGIN_RESTART, reason="Owner", because="the owner restarts it")
+    if situation.sightings.looked_at is None:
+        return Look(because="what was known of the machine is from an earlier pass")
+    if is_dead(situation):
+        return Mark(what=MarkKind.BEGIN_STOP, reason=str(stop_reason_of_dead(situation)), because="its machine has ended")
+    if situation.sightings.gone_looks and next_gone_look(situation) <= situation.now:
+        return Look(because="an absent machine is looked for twice")
+    if situation.sightings.gone_looks:
+        return Wait(until=next_gone_look(situation), because="an absent machine is looked for twice")
+    if is_asked(situation, START_REQUEST) or situation.status.observed_generation != situation.record.generation:
+        return Mark(what=MarkKind.SETTLE_SPEC, because="the new spec needs no restart")
+    return None
+
+
+def _next_at_rest(situation: Situation) -> Step | Wait | GiveUp | None:
+    want = wanted(situation)
+    if want.aim is Aim.GO:
+        return Mark(what=MarkKind.TERMINATE, reason=str(want.reason), because="the owner deletes it")
+    is_new_spec = situation.status.observed_generation != situation.record.generation
+    if want.aim is Aim.RUN:
+        heals = situation.status.phase is Phase.FAILED and is_new_spec
+        if heals or situation.status.start_is_asked or is_asked(situation, START_REQUEST):
+            return Mark(what=MarkKind.BEGIN_START, because="the owner starts it")
+    if is_new_spec:
+        return Mark(what=MarkKind.SETTLE_SPEC, because="the new spec needs nothing now")
+    if want.aim is Aim.STOP and situation.status.phase is Phase.FAILED:
+        return Mark(what=MarkKind.REST, reason="Owner", because="the owner stops it")
+    return None

@@ -1,0 +1,46 @@
+"""The plan hash: what two reviewers compare, equal for two plans that would do the same for the same most money.
+
+It covers project, lineage, serial, Actions with their facts and specs, offers in order with their ceilings, and what was allowed.
+Who made the plan, when, prices under an unmoved ceiling, places in files and secret HMACs are not in it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nodusctl.base.canonical import digest
+from nodusctl.plan.actions import Action
+from nodusctl.plan.encoding import as_json
+from nodusctl.plan.plan import Plan
+
+
+def plan_hash(plan: Plan) -> str:
+    """64 hex digits of SHA-256 over the canonical JSON of what ``plan`` would do."""
+    return digest(hashed_part(plan))
+
+
+def hashed_part(plan: Plan) -> dict[str, Any]:
+    """What the hash is taken over, for showing how two plans differ. On no state the lineage counts as empty."""
+    basis = plan.basis
+    return {
+        "project": basis.project,
+        "lineage": "" if basis.is_fresh_state else basis.lineage,
+        "serial": basis.serial,
+        "actions": [_hashed_action(action) for action in plan.actions],
+        "allow": as_json(plan.allow),
+    }
+
+
+def _hashed_action(action: Action) -> dict[str, Any]:
+    return {
+        "verb": action.verb.value,
+        "address": str(action.address),
+        "facts": as_json(action.facts),
+        "spec": as_json(action.spec),
+        "applied": as_json(action.applied),
+        "labels": as_json(action.labels),
+        "annotations": as_json(action.annotations),
+        "movedFrom": as_json(action.moved_from),
+        "discardsHome": action.discards_home,
+        "offers": [[terms.offer_key, str(terms.ceiling_usd_per_hour)] for terms in action.terms],
+    }

@@ -1,0 +1,128 @@
+"""Everything on offer, priced once a plan and asked many times.
+
+A thousand alike Workspaces ask one question; so matching and ranking are remembered by what was asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from nodusctl.base.money import Money
+from nodusctl.placement.candidates import Candidate
+from nodusctl.placement.funnel import Matching, match
+from nodusctl.placement.rank import Ranked, rank
+from nodusctl.placement.request import CapacityRequest
+from nodusctl.planner.world import Market, World
+from nodusctl.pricing.bands import DurationBand, duration_band
+from nodusctl.pricing.holds import Origin, Priced, PricedCandidate, holds_price, nearest_priced, priced_candidate
+from nodusctl.provider.contract import Description
+from nodusctl.provider.offers import Offer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What one request met. ``ranked`` holds the offers with a price, best first; ``unpriced`` those that fit and have none."""
+
+    matching: Matching
+    ranked: tuple[Ranked, ...]
+    unpriced: tuple[Ranked, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Marketplace:
+    """Priced offers of all providers that answered. Its memory is a builder's, of one plan."""
+
+    candidates: tuple[PricedCandidate, ...]
+    bands: Mapping[str, DurationBand]
+    descriptions: Mapping[str, Description]
+    _memory: dict[tuple[CapacityRequest, bool, Money | None], Found] = field(default_factory=dict, compare=False, repr=False)
+    _prices: dict[Money | None, dict[str, Priced]] = field(default_factory=dict, compare=False, repr=False)
+    _by_rate: dict[Money | None, tuple[PricedCandidate, ...]] = field(default_factory=dict, compare=False, repr=False)
+
+    def find(self, request: CapacityRequest, *, needs_own_image: bool = False, pool_rate: Money | None = None) -> Found:
+        """Match and rank. ``pool_rate`` is what a Pool says an hour of its own hardware costs."""
+        question = (request, needs_own_image, pool_rate)
+        if question not in self._memory:
+            self._memory[question] = self._found(request, needs_own_image, pool_rate)
+        return self._memory[question]
+
+    def priced(self, offer_key: str, pool_rate: Money | None = None) -> Priced:
+        """The price of one offer by its key."""
+        if pool_rate not in self._prices:
+            self._prices[pool_rate] = {one.candidate.offer.key: one.priced for one in self._at(pool_rate)}
+        return self._prices[pool_rate][offer_key]
+
+    def nearest(self, offer: Offer) -> tuple[PricedCandidate, ...]:
+        """Priced offers most like one without a price."""
+        return nearest_priced(offer, self.candidates)
+
+    def takes_own_images(self) -> bool:
+        """True where some provider that answered runs an image of one's own."""
+        return any(description.takes_own_images for description in self.descriptions.values())
+
+    def _found(self, request: CapacityRequest, needs_own_image: bool, pool_rate: Money | None) -> Found:
+        candidates = [
+            one.candidate
+            for one in self._at(pool_rate)
+            if not needs_own_image or self.descriptions[one.candidate.offer.provider].takes_own_images
+        ]
+        matching = match(request, candidates)
+        ranked = rank(request, matching.fitting)
+        return Found(
+            matching=matching,
+            ranked=tuple(one for one in ranked if one.candidate.rate is not None),
+            unpriced=tuple(one for one in ranked if one.candidate.rate is None),
+        )
+
+    def _at(self, pool_rate: Money | None) -> tuple[PricedCandidate, ...]:
+        if pool_rate is None:
+            return self.candidates
+        if pool_rate not in self._by_rate:
+            self._by_rate[pool_rate] = tuple(_at_pool_rate(one, pool_rate) for one in self.candidates)
+        return self._by_rate[pool_rate]
+
+
+def marketplace(world: World) -> Marketplace:
+    """Price every offer of the World."""
+    bands: dict[str, DurationBand] = {}
+    priced: list[PricedCandidate] = []
+    for market in world.markets:
+        for offer in market.offers:
+            bands[offer.key] = duration_band(world.startups.get(offer.id, ()), offer.startup_p50, offer.startup_p90)
+            priced.append(_priced(offer, market, world, bands[offer.key]))
+    descriptions = {market.instance: market.description for market in world.markets if market.description is not None}
+    return Marketplace(tuple(priced), bands, descriptions)
+
+
+def served_tools(description: Description) -> frozenset[str]:
+    """Tools a provider's machines serve; VSCode on the desktop comes over SSH and needs nothing more on the machine."""
+    return description.tools | ({"VSCode"} if "SSH" in description.tools else frozenset())
+
+
+def _priced(offer: Offer, market: Market, world: World, band: DurationBand) -> PricedCandidate:
+    description = market.description
+    provider_type = description.type if description is not None else ""
+    price = holds_price(offer, world.book, world.now, market.configured_rate, provider_type=provider_type)
+    made = priced_candidate(
+        offer,
+        price,
+        tools=served_tools(description) if description is not None else None,
+        egress_policies=description.egress_policies if description is not None else None,
+    )
+    return replace(made, candidate=replace(made.candidate, startup_p50=band.p50, startup_p90=band.p90))
+
+
+def _at_pool_rate(one: PricedCandidate, rate: Money) -> PricedCandidate:
+    if not one.candidate.offer.is_own_hardware:
+        return one
+    configured: Candidate = replace(one.candidate, rate=rate)
+    price = _pool_price(one.priced, rate)
+    return PricedCandidate(candidate=configured, priced=price)
+
+
+def _pool_price(priced: Priced, rate: Money) -> Priced:
+    """A Pool's own rate wins over the provider's setting: it is nearer to the hosts it speaks of."""
+    return replace(
+        priced, rate=rate, origin=Origin.CONFIGURED, source="the Pool's rateUSDPerHour", observed_at=None, age=None, ttl=None, is_old=False
+    )

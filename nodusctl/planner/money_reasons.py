@@ -1,0 +1,148 @@
+"""Why money stops a plan: caps that end before they begin, Budgets that don't hold it, prices past their age, the project's own limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from nodusctl.base.durations import format_duration
+from nodusctl.base.ids import Address
+from nodusctl.base.money import ZERO, Money, total
+from nodusctl.plan.costs import CostLine
+from nodusctl.plan.reasons import POLICY_FAILED, BlockingReason
+from nodusctl.planner.budgets import BudgetStanding
+from nodusctl.planner.costs import Costed
+from nodusctl.planner.market import Marketplace
+from nodusctl.planner.needs import Urgency
+from nodusctl.planner.world import World
+from nodusctl.pricing.caps import BillingTerms, cap_too_small
+from nodusctl.pricing.figures import monthly
+from nodusctl.pricing.holds import shown_age
+from nodusctl.provider.contract import SelfStop
+
+
+def cap_reasons(costs: Sequence[Costed]) -> Iterator[BlockingReason]:
+    """CapTooSmall where the cap would stop the machine before it has booted and run a minute."""
+    for one in costs:
+        need, figures, choice = one.seated.need, one.figures, one.seated.choice
+        remaining, rate = need.remaining, figures.rate if figures is not None else None
+        if need.urgency is not Urgency.REQUIRED or need.address.kind != "workspace" or not (remaining is not None and rate and choice):
+            continue
+        offer = choice.candidate.offer
+        terms = BillingTerms(
+            rate_usd_per_hour=rate,
+            increment_seconds=offer.increment_seconds,
+            minimum_seconds=offer.minimum_seconds,
+            stop_bound=one.stop_bound,
+        )
+        small = cap_too_small(terms, remaining, choice.candidate.startup_p90)
+        if small is not None:
+            yield _cap_too_small(need.address, remaining, small.smallest, rate)
+
+
+def budget_reasons(costs: Sequence[Costed], budgets: Sequence[BudgetStanding], world: World) -> Iterator[BlockingReason]:
+    """BudgetExceeded where the holds of all starts of this plan don't fit what a Budget has left."""
+    starting = [
+        one for one in costs if one.seated.need.starts_now and one.line.hold_usd is not None and one.seated.need.address.kind == "workspace"
+    ]
+    for budget in budgets:
+        covered = [one for one in starting if budget.covers(world.basis.project, one.labels)]
+        needed = total(one.line.hold_usd or ZERO for one in covered)
+        if needed > budget.remaining:
+            yield _budget_exceeded(budget, needed, covered)
+
+
+def age_reasons(costs: Sequence[Costed], world: World) -> Iterator[BlockingReason]:
+    """PriceStale where ``policy.maxPriceAge`` is set and a price is older."""
+    limit = world.policy.max_price_age
+    for one in costs:
+        age = one.priced.age if one.priced is not None else None
+        if limit is not None and age is not None and age > limit and one.seated.need.urgency is Urgency.REQUIRED:
+            yield BlockingReason(
+                code="PriceStale",
+                address=one.line.address,
+                message=f"The price of {one.line.offering} is {shown_age(age)} old; policy.maxPriceAge is {format_duration(limit)}.",
+                fix="Refresh the price, or raise policy.maxPriceAge in nodusctl.yaml.",
+            )
+
+
+def edge_warnings(one: Costed, market: Marketplace) -> tuple[tuple[str, str], ...]:
+    """NoHardEdge: what a day without anybody looking costs, where a shutdown from inside doesn't end the bill (rule R10)."""
+    rate = one.line.rate_usd_per_hour
+    if rate is None or not _keeps_billing(one, market):
+        return ()
+    day = rate * 24
+    return (("NoHardEdge", f"A machine that shuts itself down goes on billing there: {day.shown} for a day nobody looks."),)
+
+
+def edge_reasons(costs: Sequence[Costed], budgets: Sequence[BudgetStanding], market: Marketplace, world: World) -> Iterator[BlockingReason]:
+    """NoHardEdge blocks where a cap or a Block Budget promises an edge that such a machine can't keep."""
+    for one in costs:
+        need = one.seated.need
+        is_limited = need.remaining is not None or any(budget.covers(world.basis.project, one.labels) for budget in budgets)
+        if need.urgency is Urgency.REQUIRED and is_limited and one.figures is not None and _keeps_billing(one, market):
+            yield BlockingReason(
+                code="NoHardEdge",
+                address=need.address,
+                message=f"{one.line.offer_key} goes on billing after the machine shuts itself down, so its cap or Budget has no hard edge.",
+                fix="Place it where a shutdown ends the bill, or remove the cap and the Budget over it.",
+            )
+
+
+def policy_reasons(lines: Sequence[CostLine], standing_rates: Mapping[Address, Money], world: World) -> Iterator[BlockingReason]:
+    """The project's own limits: what a month of everything running costs, and by how much this plan raises it."""
+    limit, most_increase = world.policy.max_monthly_usd, world.policy.max_increase_usd
+    if limit is None and most_increase is None:
+        return
+    now = total(monthly(rate) for rate in standing_rates.values())
+    planned = {line.address: line.rate_usd_per_hour for line in lines if line.rate_usd_per_hour is not None}
+    then = total(monthly(rate) for rate in {**standing_rates, **planned}.values())
+    increase = then - now
+    amounts = {"monthly": str(then), "increase": str(increase)}
+    if limit is not None and then > limit:
+        yield _policy("maxMonthlyUSD", f"Everything running for 730 h would cost {then.shown}; the limit is {limit.shown}.", amounts)
+    if most_increase is not None and increase > most_increase:
+        yield _policy(
+            "maxIncreaseUSD",
+            f"This plan adds {increase.shown} to 730 h of everything running; the limit is {most_increase.shown}.",
+            amounts,
+        )
+
+
+def _keeps_billing(one: Costed, market: Marketplace) -> bool:
+    provider = one.line.offer_key.partition("/")[0]
+    description = market.descriptions.get(provider)
+    return description is not None and description.self_stop is SelfStop.KEEPS_BILLING
+
+
+def _cap_too_small(address: Address, remaining: Money, smallest: Money, rate: Money) -> BlockingReason:
+    return BlockingReason(
+        code="CapTooSmall",
+        address=address,
+        message=f"{remaining.shown} is left under its cap; booting, a minute of use and the stop cost {smallest.shown} at {rate.shown}/h.",
+        fix=f"Raise spec.maxCostUSD so that at least {smallest.shown} is left, or choose a cheaper machine.",
+        field="spec.maxCostUSD",
+        amounts={"remaining": str(remaining), "needed": str(smallest)},
+    )
+
+
+def _budget_exceeded(budget: BudgetStanding, needed: Money, covered: Sequence[Costed]) -> BlockingReason:
+    names = ", ".join(str(one.line.address) for one in covered)
+    return BlockingReason(
+        code="BudgetExceeded",
+        address=None,
+        message=f"{budget.address} has {budget.remaining.shown} of {budget.limit.shown} left; the holds of {names} need {needed.shown}.",
+        fix=f"Start less at once, set spec.maxCostUSD on them, or raise spec.limitUSD of {budget.address}.",
+        amounts={"needed": str(needed), "remaining": str(budget.remaining), "limit": str(budget.limit)},
+    )
+
+
+def _policy(name: str, message: str, amounts: Mapping[str, Any]) -> BlockingReason:
+    return BlockingReason(
+        code=POLICY_FAILED,
+        address=None,
+        message=message,
+        fix=f"Plan less, or raise policy.{name} in nodusctl.yaml.",
+        field=f"policy.{name}",
+        amounts=amounts,
+    )

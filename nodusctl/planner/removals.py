@@ -1,0 +1,205 @@
+"""What is removed: by absence from the files, or by the owner's word (``destroy``, ``delete``).
+
+Absence is weak evidence, so it counts only when all files could be read, and narrowed plans remove nothing unless asked to prune. A
+Volume that holds data is kept, not deleted, when only its YAML went; deleting it takes its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from pathlib import PurePosixPath
+
+from nodusctl.base.durations import format_duration
+from nodusctl.base.ids import Address
+from nodusctl.plan.actions import Action, Verb
+from nodusctl.plan.changes import ChangeClass
+from nodusctl.plan.facts import facts_for
+from nodusctl.plan.reasons import BlockingReason
+from nodusctl.planner.classes import is_up
+from nodusctl.planner.world import Reach, World
+from nodusctl.state.records import Record
+from nodusctl.state.snapshot import Standing
+
+_COUNTED = frozenset({ChangeClass.DESTROYS, ChangeClass.ENDS_SESSION})
+_ORDER = ("workspace", "function", "app", "pool", "secret", "sshkey", "budget", "volume")
+"""Who refers goes before what it refers to."""
+
+
+def removals_by_absence(world: World, moved: Iterable[Address]) -> tuple[Action, ...]:
+    """Actions for records whose YAML is gone."""
+    reach, gone_to = world.reach, frozenset(moved)
+    if not reach.is_read_whole or not (reach.is_whole_project or world.allow.prunes):
+        return ()
+    absent = (
+        standing
+        for standing in world.snapshot
+        if standing.record.address not in reach.written | gone_to and _may_go(standing.record) and _in_reach(standing.record, reach)
+    )
+    return _in_order(_removal(standing, world, keeps_data=True) for standing in absent)
+
+
+def removals_by_word(world: World) -> tuple[Action, ...]:
+    """Actions for the objects a person named, or for everything; a named Volume goes with its data, an unnamed one is kept."""
+    removal = world.removal
+    if removal is None:
+        return ()
+    named = [world.snapshot.get(address) for address in removal.addresses]
+    chosen = list(world.snapshot) if removal.is_of_everything else [standing for standing in named if standing is not None]
+    open_ones = [standing for standing in chosen if standing.record.deletion_requested_at is None]
+    if removal.is_of_everything:
+        open_ones = [standing for standing in open_ones if not standing.record.is_retained]
+    return _in_order(_removal(standing, world, keeps_data=removal.is_of_everything) for standing in open_ones)
+
+
+def removal_reasons(actions: Iterable[Action], world: World) -> Iterator[BlockingReason]:
+    """What stops removals: protection, things that still refer to what goes, and too many at once."""
+    going = {action.address: action for action in actions if action.verb is Verb.DELETE}
+    users = _users(world, going)
+    for address in going:
+        standing = world.snapshot.get(address)
+        if standing is not None and standing.record.annotations.get("nodus.dev/protected") == "true":
+            yield _protected(address)
+        if address in users:
+            yield _in_use(address, users[address])
+    yield from _too_many(tuple(going.values()), world)
+
+
+def has_outside_things(standing: Standing) -> bool:
+    """True where removing the record alone would leave a machine or a disk behind."""
+    if standing.record.address.kind in {"workspace", "function"}:
+        return True
+    return standing.status.volume is not None and bool(standing.status.volume.disk_id)
+
+
+def _removal(standing: Standing, world: World, *, keeps_data: bool) -> Action:
+    record = standing.record
+    is_kept = keeps_data and _holds_data(standing) and record.spec.get("deletionPolicy", "Retain") == "Retain"
+    verb = Verb.KEEP if is_kept else Verb.DELETE
+    discards = world.removal is not None and world.removal.discards_home
+    change_class = ChangeClass.FREE if is_kept else _removal_class(standing, discards_home=discards)
+    return Action(
+        verb=verb,
+        address=record.address,
+        facts=facts_for(verb, record.address, change_class, world.snapshot),
+        change_class=change_class,
+        source=record.source,
+        discards_home=discards,
+        notes=_removal_notes(standing, world, is_kept=is_kept, discards_home=discards),
+    )
+
+
+def _removal_class(standing: Standing, *, discards_home: bool) -> ChangeClass:
+    if _holds_data(standing):
+        return ChangeClass.DESTROYS
+    if not is_up(standing):
+        return ChangeClass.FREE
+    loses_files = discards_home or bool(standing.record.spec.get("ephemeral"))
+    return ChangeClass.DESTROYS if loses_files else ChangeClass.ENDS_SESSION
+
+
+def _removal_notes(standing: Standing, world: World, *, is_kept: bool, discards_home: bool) -> tuple[str, ...]:
+    if is_kept:
+        return (f"its disk stays and is billed; remove it with: nodusctl delete {standing.record.address}",)
+    if not is_up(standing):
+        return ()
+    if standing.record.spec.get("ephemeral"):
+        return ("it is ephemeral: its files are lost",)
+    if discards_home:
+        return ("its home is not saved",)
+    return (f"its home is saved first; {_last_save(standing, world)}",)
+
+
+def _last_save(standing: Standing, world: World) -> str:
+    volume = world.snapshot.get(Address("volume", str(standing.record.spec.get("volume", ""))))
+    revisions = volume.status.volume.revisions if volume is not None and volume.status.volume is not None else ()
+    return f"last save {shown_ago(world.now, revisions[-1].saved_at)}" if revisions else "never saved so far"
+
+
+def shown_ago(now: datetime, then: datetime) -> str:
+    """``3h ago``; whole minutes below an hour, whole hours below two days."""
+    age = max(now - then, timedelta(0))
+    unit = timedelta(days=1) if age >= timedelta(days=2) else timedelta(hours=1) if age >= timedelta(hours=1) else timedelta(minutes=1)
+    return f"{age // unit}d ago" if unit.days else f"{format_duration(age // unit * unit)} ago" if age >= unit else "just now"
+
+
+def _holds_data(standing: Standing) -> bool:
+    return standing.record.address.kind == "volume" and has_outside_things(standing)
+
+
+def _may_go(record: Record) -> bool:
+    return record.deletion_requested_at is None and not record.is_retained and record.applied is not None
+
+
+def _in_reach(record: Record, reach: Reach) -> bool:
+    if reach.targets:
+        return record.address in reach.targets
+    source = PurePosixPath(record.source)
+    return not reach.paths or any(source.is_relative_to(path) for path in reach.paths)
+
+
+def _in_order(actions: Iterable[Action]) -> tuple[Action, ...]:
+    return tuple(sorted(actions, key=lambda action: (_ORDER.index(action.address.kind), action.address.name)))
+
+
+def _users(world: World, going: dict[Address, Action]) -> dict[Address, Address]:
+    """What is going, and one remaining object that refers to it."""
+    specs = {standing.record.address: standing.record.spec for standing in world.snapshot if standing.record.deletion_requested_at is None}
+    specs |= {resource.address: resource.spec for resource in world.resources}
+    found: dict[Address, Address] = {}
+    for address, spec in specs.items():
+        if address not in going:
+            for used in referred(address, spec):
+                if used in going:
+                    found.setdefault(used, address)
+    return found
+
+
+def referred(address: Address, spec: object) -> frozenset[Address]:
+    """What the spec of an object names: Volumes, Secrets, SSHKeys and its Pool."""
+    if not isinstance(spec, dict) and not hasattr(spec, "get"):
+        return frozenset()
+    fields = dict(spec)  # type: ignore[call-overload]
+    names: set[Address] = set()
+    if fields.get("volume"):
+        names.add(Address("volume", fields["volume"]))
+    names |= {Address("volume", mount["volume"]) for mount in fields.get("volumes") or ()}
+    names |= {Address("secret", mount["name"]) for mount in fields.get("secrets") or ()}
+    names |= {Address("secret", name) for name in fields.get("imagePullSecrets") or ()}
+    names |= {Address("sshkey", name) for name in fields.get("sshKeys") or ()}
+    for variable in fields.get("env") or ():
+        source = (variable.get("valueFrom") or {}).get("secretKeyRef")
+        names |= {Address("secret", source["name"])} if source else set()
+    pool = (fields.get("placement") or {}).get("pool")
+    return frozenset(names | ({Address("pool", pool)} if pool else set()))
+
+
+def _protected(address: Address) -> BlockingReason:
+    return BlockingReason(
+        code="Protected",
+        address=address,
+        message=f"{address} is protected against removal.",
+        fix=f"If it may go, apply it first with the annotation nodus.dev/protected set to anything but true, then remove {address}.",
+    )
+
+
+def _in_use(address: Address, user: Address) -> BlockingReason:
+    codes = {"volume": "VolumeBusy", "pool": "PoolInUse"}
+    return BlockingReason(
+        code=codes.get(address.kind, "Conflict"),
+        address=address,
+        message=f"{address} would be removed, and {user} still refers to it.",
+        fix=f"Remove {user} too, or its reference to {address.name}.",
+    )
+
+
+def _too_many(going: tuple[Action, ...], world: World) -> Iterator[BlockingReason]:
+    heavy = [action for action in going if action.change_class in _COUNTED]
+    if world.removal is None and len(heavy) > world.allow.max_deletes:
+        names = ", ".join(str(action.address) for action in heavy)
+        yield BlockingReason(
+            code="TooManyDeletes",
+            address=None,
+            message=f"{len(heavy)} removals destroy data or end a session ({names}); at most {world.allow.max_deletes} are allowed.",
+            fix=f"If all of them are meant, say so:\n  nodusctl apply --allow-deletes {len(heavy)}",
+        )

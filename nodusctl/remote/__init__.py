@@ -1,0 +1,1 @@
+"""Reaching machines over plain OpenSSH, always with a pinned host key."""

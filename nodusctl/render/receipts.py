@@ -1,0 +1,132 @@
+"""Receipts as a table and, for one object, with times, segments, rate and where it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from nodusctl.base.money import total
+from nodusctl.engine.inspect_attempts import segments_document, timings_document, without_empty
+from nodusctl.engine.inspect_receipts import Receipt
+from nodusctl.render.spans import age_text, moment_text
+from nodusctl.render.style import Style
+from nodusctl.render.tables import pairs, table
+
+_MONEY = frozenset({"RATE/H", "BOOT", "RUNNING", "RESTORE", "TEARDOWN", "CHARGE", "BILLED"})
+
+
+def receipts_text(receipts: Sequence[Receipt], style: Style, *, now: datetime) -> str:
+    """One line for each Attempt that had a machine, and the sum of what is final and what still runs."""
+    if not receipts:
+        return "No receipts: nothing has been launched yet."
+    rows = [_row(one) for one in receipts]
+    heads = ("ATTEMPT", "OWNER", "OFFERING", "RATE/H", "BILLED", "BOOT", "RUNNING", "RESTORE", "TEARDOWN", "CHARGE", "STATE")
+    final = total(one.charge_usd for one in receipts if one.is_final)
+    lines = [table(heads, rows, style, right=_MONEY), "", f"Charged, final: {final.shown}. Amounts are before tax."]
+    open_ones = [one for one in receipts if not one.is_final]
+    if open_ones:
+        so_far = total(one.so_far_usd for one in open_ones)
+        lines.append(f"Still billing at {moment_text(now)}: {so_far.shown} so far for {len(open_ones)} of them, not yet final.")
+    return "\n".join(lines)
+
+
+def receipt_text(receipt: Receipt, *, now: datetime) -> str:
+    """Everything about one receipt."""
+    head = pairs([*_terms_rows(receipt), *_time_rows(receipt, now)])
+    parts, seconds = receipt.segments, receipt.seconds
+    segments = pairs(
+        [
+            ("boot", f"{parts.boot.shown}  ({int(seconds.boot)} s)"),
+            ("running", f"{parts.running.shown}  ({int(seconds.running)} s)"),
+            ("restore", f"{parts.restore.shown}  ({int(seconds.restore)} s)"),
+            ("teardown", f"{parts.teardown.shown}  ({int(seconds.teardown)} s, with the rest of the increment and the minimum)"),
+            ("total", parts.total.shown if receipt.is_final else f"{parts.total.shown} so far"),
+        ],
+        indent=2,
+    )
+    return f"{head}\nSegments\n{segments}"
+
+
+def _terms_rows(receipt: Receipt) -> list[tuple[str, str]]:
+    attempt, terms = receipt.attempt, receipt.attempt.terms
+    rows = [("Receipt", f"{attempt.name} ({receipt_state(receipt)})"), ("Owner", str(attempt.owner))]
+    if terms is None:
+        return rows
+    return [
+        *rows,
+        ("Offering", f"{terms.offering} on {terms.provider}, zone {terms.zone}"),
+        ("Rate", f"{terms.rate_usd_per_hour.shown}/h, {terms.price_origin}: {terms.price_source}"),
+        ("Price seen", moment_text(terms.price_observed_at)),
+        ("Rounding", f"up to {terms.increment_seconds} s, at least {terms.minimum_seconds} s, once for the allocation"),
+    ]
+
+
+def _time_rows(receipt: Receipt, now: datetime) -> list[tuple[str, str]]:
+    attempt, times = receipt.attempt, receipt.attempt.timings
+    rows = [
+        ("Requested", moment_text(times.queued_at)),
+        ("Billing start", moment_text(times.billing_started_at)),
+        ("Ready", moment_text(times.ready_at)),
+    ]
+    if times.stop_asked_at is not None:
+        rows.append(("Stop asked", f"{moment_text(times.stop_asked_at)} ({attempt.stop_reason})"))
+    if times.finished_at is not None:
+        rows.append(("End", moment_text(times.finished_at) + (" (estimated)" if receipt.is_estimated else "")))
+    if times.billing_started_at is not None:
+        rows.append(("Billed", f"{receipt.billed_seconds} s ({age_text((times.finished_at or now) - times.billing_started_at)})"))
+    return rows
+
+
+def receipt_state(receipt: Receipt) -> str:
+    """``final``, ``final, estimated`` or ``open``."""
+    if not receipt.is_final:
+        return "open"
+    return "final, estimated" if receipt.is_estimated else "final"
+
+
+def receipt_document(receipt: Receipt) -> dict[str, Any]:
+    """JSON: money as strings."""
+    attempt, terms = receipt.attempt, receipt.attempt.terms
+    return without_empty(
+        {
+            "attempt": attempt.name,
+            "attemptUID": attempt.uid,
+            "owner": str(attempt.owner),
+            "offering": terms.offering if terms else "",
+            "provider": terms.provider if terms else "",
+            "rateUSDPerHour": str(terms.rate_usd_per_hour) if terms else "",
+            "priceOrigin": terms.price_origin if terms else "",
+            "priceSource": terms.price_source if terms else "",
+            "priceObservedTime": moment_text(terms.price_observed_at) if terms else "",
+            "pricebookVersion": terms.book_version if terms else "",
+            "incrementSeconds": terms.increment_seconds if terms else None,
+            "minimumSeconds": terms.minimum_seconds if terms else None,
+            "timings": timings_document(receipt),
+            "stopAskedTime": moment_text(attempt.timings.stop_asked_at),
+            "stopReason": attempt.stop_reason,
+            "billedSeconds": receipt.billed_seconds,
+            "segments": segments_document(receipt),
+            "chargeUSD": str(receipt.charge_usd),
+            "heldUSD": str(receipt.held_usd),
+            "soFarUSD": "" if receipt.is_final else str(receipt.so_far_usd),
+            "final": receipt.is_final,
+            "estimated": receipt.is_estimated,
+        }
+    )
+
+
+def _row(receipt: Receipt) -> list[str]:
+    attempt, terms, parts = receipt.attempt, receipt.attempt.terms, receipt.segments
+    charge = receipt.charge_usd.shown if receipt.is_final else f"{receipt.so_far_usd.shown} so far"
+    amounts = [amount.shown for amount in (parts.boot, parts.running, parts.restore, parts.teardown)]
+    return [
+        attempt.name,
+        str(attempt.owner),
+        terms.offering if terms else "",
+        terms.rate_usd_per_hour.shown if terms else "",
+        f"{receipt.billed_seconds}s",
+        *amounts,
+        charge,
+        receipt_state(receipt),
+    ]

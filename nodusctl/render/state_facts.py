@@ -1,0 +1,125 @@
+"""``state show`` and lock messages."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from nodusctl.base.diagnostics import Diagnostic, error, note
+from nodusctl.engine.inspect_state import StateFacts
+from nodusctl.ports.claims import Holder, Liveness, LockFacts
+from nodusctl.render.spans import age_text, moment_text
+from nodusctl.render.style import Style
+from nodusctl.render.tables import pairs, table
+
+
+def state_text(facts: StateFacts, style: Style) -> str:
+    """Identity, contents, locks, work in hand, latest operations."""
+    rows = [(name[:1].upper() + name[1:], str(value)) for name, value in facts.facts.items() if name not in {"lineage", "serial"}]
+    if not facts.exists:
+        return pairs([*rows, ("State", "not there yet; the first apply creates it")])
+    counts = ", ".join(f"{count} {kind}" for kind, count in sorted(facts.counts.items())) or "nothing"
+    head = pairs([*rows, ("Lineage", facts.lineage), ("Serial", str(facts.serial)), ("Holds", counts), ("Lock", _lock_line(facts.lock))])
+    parts = [head]
+    if facts.open_intents:
+        steps = [
+            [str(one.address), one.step.value, one.provider, moment_text(one.opened_at), one.last_detail] for one in facts.open_intents
+        ]
+        parts.append("Steps not settled yet\n" + table(("OBJECT", "STEP", "PROVIDER", "SINCE", "DETAIL"), steps, style, indent=2))
+    if facts.work:
+        work = [[one.address, one.step, holder_text(one.holder), one.liveness.value] for one in facts.work]
+        parts.append("Work in hand\n" + table(("OBJECT", "STEP", "HOLDER", "HOLDER IS"), work, style, indent=2))
+    if facts.operations:
+        moved = [[moment_text(one.at), str(one.serial), one.by, one.command, one.plan_hash[:12]] for one in facts.operations]
+        parts.append("Operations that moved the serial\n" + table(("TIME", "SERIAL", "BY", "COMMAND", "PLAN"), moved, style, indent=2))
+    return "\n\n".join(parts)
+
+
+def state_document(facts: StateFacts) -> dict[str, Any]:
+    """The same as JSON."""
+    return {
+        "exists": facts.exists,
+        "lineage": facts.lineage,
+        "serial": facts.serial,
+        "store": {name: str(value) if not isinstance(value, (int, bool)) else value for name, value in facts.facts.items()},
+        "holds": dict(facts.counts),
+        "lock": _lock_document(facts.lock),
+        "openIntents": [
+            {
+                "id": one.id,
+                "address": str(one.address),
+                "step": one.step.value,
+                "provider": one.provider,
+                "openedTime": moment_text(one.opened_at),
+            }
+            for one in facts.open_intents
+        ],
+        "claims": [
+            {"address": one.address, "step": one.step, "holder": holder_text(one.holder), "liveness": one.liveness.value}
+            for one in facts.work
+        ],
+        "operations": [
+            {"time": moment_text(one.at), "serial": one.serial, "by": one.by, "command": one.command, "planHash": one.plan_hash}
+            for one in facts.operations
+        ],
+    }
+
+
+def locked_error(lock: LockFacts, now: datetime) -> Diagnostic:
+    """The state is locked: all eight facts and the exact command (cli.md, "Lock")."""
+    return error("Locked", "The state is locked", _lock_detail(lock, now), _unlock_fix(lock))
+
+
+def lock_note(lock: LockFacts, now: datetime) -> Diagnostic:
+    """A lock seen by a command that doesn't need it."""
+    return note("Locked", "The state is locked by another command; this one only reads", _lock_detail(lock, now), _unlock_fix(lock))
+
+
+def holder_text(holder: Holder) -> str:
+    """``user@host pid 4711``."""
+    return f"{holder.user}@{holder.host} pid {holder.pid}"
+
+
+def _lock_detail(lock: LockFacts, now: datetime) -> str:
+    holder = lock.holder
+    lines = [
+        ("id", lock.id),
+        ("holder", f"{holder.user}@{holder.host}"),
+        ("host", holder.host),
+        ("pid", str(holder.pid)),
+        ("command", holder.command),
+        ("started", f"{moment_text(lock.started_at)}"),
+        ("age", age_text(now - lock.started_at)),
+        ("heartbeat", f"{moment_text(lock.heartbeat_at)}, {age_text(now - lock.heartbeat_at)} ago"),
+        ("the holder", _LIVENESS[lock.liveness]),
+    ]
+    return pairs(lines, indent=2)
+
+
+_LIVENESS = {
+    Liveness.ALIVE: "is alive on this host",
+    Liveness.DEAD: "is dead: whoever needs the lock next breaks it and says so",
+    Liveness.UNKNOWN: "is on another host, so only a person can say whether it is alive",
+}
+
+
+def _unlock_fix(lock: LockFacts) -> str:
+    return f"wait for it with --lock-timeout, or, when you know that it is gone:\nnodusctl unlock {lock.id}"
+
+
+def _lock_line(lock: LockFacts | None) -> str:
+    return f"{lock.id} held by {holder_text(lock.holder)} ({lock.liveness.value}) for: {lock.holder.command}" if lock else "free"
+
+
+def _lock_document(lock: LockFacts | None) -> dict[str, Any] | None:
+    if lock is None:
+        return None
+    return {
+        "id": lock.id,
+        "holder": f"{lock.holder.user}@{lock.holder.host}",
+        "pid": lock.holder.pid,
+        "command": lock.holder.command,
+        "startedTime": moment_text(lock.started_at),
+        "heartbeatTime": moment_text(lock.heartbeat_at),
+        "liveness": lock.liveness.value,
+    }

@@ -1,0 +1,62 @@
+"""Volume: a disk whose content is kept in revisions. It is made where its first Attempt is placed, and is free till then."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from nodusctl.resources.fields import SpecModel, StatusModel, spec_field
+from nodusctl.resources.mutability import Mutability
+from nodusctl.resources.scalars import Count, Quantity, Text, Time, matching, quantity_between
+from nodusctl.resources.status import Condition, Cost
+
+
+class VolumeSpec(SpecModel):
+    """What the owner wants."""
+
+    access_mode: Literal["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany"] = spec_field(
+        "Who may mount it, and how.", "ReadWriteOnce", mut=Mutability.IMMUTABLE
+    )
+    size: Annotated[Quantity, quantity_between("1Gi", None)] = spec_field(
+        "Size; it grows in place.", "50Gi", rule="At least 1Gi; never smaller.", mut=Mutability.GROW_ONLY
+    )
+    revision_history_limit: Count = spec_field("Revisions that are kept.", 10, rule="1 to 100.", ge=1, le=100)
+    deletion_policy: Literal["Retain", "Delete"] = spec_field(
+        "Retain keeps the content when the object is removed from the files.", "Retain"
+    )
+    location: Annotated[Text, matching(r"[a-zA-Z0-9][-a-zA-Z0-9_./]*", "a provider's instance and place")] | None = spec_field(
+        "Where it must be made; left out, where its first machine is placed.", mut=Mutability.IMMUTABLE
+    )
+
+
+class VolumeHolder(StatusModel):
+    """Who has the right to write."""
+
+    kind: str | None = spec_field("Kind of the owner.")
+    name: str | None = spec_field("Name of the owner.")
+    attempt: str | None = spec_field("Its Attempt.")
+    epoch: Count | None = spec_field("The fence of the Attempt.")
+
+
+class VolumeStorage(StatusModel):
+    """What is stored and costs money."""
+
+    location: str | None = spec_field("Where it is.")
+    size: str | None = spec_field("Size at the provider.")
+    rate_usd_per_month: str | None = spec_field("Monthly rate, or unknown.")
+    cost: Cost | None = spec_field("Money spent on storage.")
+
+
+class VolumeStatus(StatusModel):
+    """What was observed."""
+
+    phase: Literal["Pending", "Ready", "Failed"] | None = spec_field("Pending until the first machine that needs it.")
+    reason: str | None = spec_field("Cause of the phase for programs.")
+    message: str | None = spec_field("The phase in a sentence.")
+    conditions: tuple[Condition, ...] | None = spec_field("Latest observations.")
+    revision: Count | None = spec_field("Latest revision; 0 before the first.")
+    last_commit_time: Time | None = spec_field("When the latest revision was made.")
+    used: str | None = spec_field("Size of the latest revision.")
+    holder: VolumeHolder | None = spec_field("Who has the right to write.")
+    readers: Count | None = spec_field("Attempts that mount it read-only.")
+    storage: VolumeStorage | None = spec_field("What is stored.")
+    observed_generation: Count | None = spec_field("The generation of the spec this status reflects.")

@@ -1,0 +1,106 @@
+"""Claims as rows: one a claimed object, kept after the claim is given back so that its fence never falls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import bindparam, select, update
+
+from nodusctl.base.timestamps import format_time, parse_time
+from nodusctl.ports.claims import Holder
+from nodusctl.ports.journal import Claim, StaleClaim
+from nodusctl.store import journaling
+from nodusctl.store.schema import CLAIMS
+from nodusctl.store.seats import Seat, Wish, seated
+from nodusctl.store.statements import put as replacing
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+_PUT = replacing(CLAIMS)
+_OF = select(CLAIMS).where(CLAIMS.c.object_uid == bindparam("uid"))
+_HELD = select(CLAIMS).where(CLAIMS.c.is_held).order_by(CLAIMS.c.object_uid)
+_GIVE_BACK = update(CLAIMS).where(CLAIMS.c.object_uid == bindparam("uid"), CLAIMS.c.fence == bindparam("number")).values(is_held=False)
+
+
+def grant(connection: Connection, wish: Wish) -> Claim | None:
+    """The claim, or None while somebody who may be alive works on the object."""
+    outcome = seated(_seat(connection, wish.object_uid), wish)
+    if outcome is None:
+        return None
+    seat, remark = outcome
+    if remark is not None:
+        journaling.append(connection, [remark])
+    put(connection, seat)
+    return seat.claim
+
+
+def require(connection: Connection, claim: Claim) -> Seat:
+    """The Seat ``claim`` stands for; StaleClaim where it was taken over or given back."""
+    seat = _seat(connection, claim.object_uid)
+    if seat is None or not seat.is_of(claim):
+        raise StaleClaim(f"claim {claim.fence} of {claim.object_uid} is not the newest")
+    return seat
+
+
+def put(connection: Connection, seat: Seat) -> None:
+    """Write a Seat in the place of the object's former one."""
+    row = {
+        "object_uid": seat.object_uid,
+        "fence": seat.fence,
+        "step": seat.step,
+        **holder_row(seat.holder),
+        "started_at": format_time(seat.started_at),
+        "heartbeat_at": format_time(seat.heartbeat_at),
+        "expires_at": format_time(seat.expires_at),
+        "is_held": seat.is_held,
+    }
+    connection.execute(_PUT, row)
+
+
+def give_back(connection: Connection, claim: Claim) -> None:
+    """The step is over; nothing happens where somebody else holds the object by now."""
+    connection.execute(_GIVE_BACK, {"uid": claim.object_uid, "number": claim.fence})
+
+
+def held(connection: Connection) -> tuple[Seat, ...]:
+    """All claims that weren't given back, by object uid."""
+    return tuple(_read(row) for row in connection.execute(_HELD).mappings())
+
+
+def _seat(connection: Connection, object_uid: str) -> Seat | None:
+    row = connection.execute(_OF, {"uid": object_uid}).mappings().first()
+    return _read(row) if row else None
+
+
+def _read(row: Mapping[Any, Any]) -> Seat:
+    return Seat(
+        object_uid=row["object_uid"],
+        fence=row["fence"],
+        step=row["step"],
+        holder=read_holder(row),
+        started_at=parse_time(row["started_at"]),
+        heartbeat_at=parse_time(row["heartbeat_at"]),
+        expires_at=parse_time(row["expires_at"]),
+        is_held=row["is_held"],
+    )
+
+
+def holder_row(holder: Holder) -> dict[str, object]:
+    """A holder as columns."""
+    return {
+        "user": holder.user,
+        "host": holder.host,
+        "pid": holder.pid,
+        "start_ticks": holder.start_ticks,
+        "boot_id": holder.boot_id,
+        "command": holder.command,
+    }
+
+
+def read_holder(row: Mapping[Any, Any]) -> Holder:
+    """A holder from columns."""
+    return Holder(
+        user=row["user"], host=row["host"], pid=row["pid"], start_ticks=row["start_ticks"], boot_id=row["boot_id"], command=row["command"]
+    )

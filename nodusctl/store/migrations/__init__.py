@@ -1,0 +1,1 @@
+"""Alembic's revisions of the state's schema; run by ``store.migrating`` on the connection it hands over."""

@@ -1,0 +1,66 @@
+"""Ledger entries as rows. Balances are never stored: SQL sums the postings, exactly, in integers of micro-USD.
+
+A posting's ``side`` is its account without the Attempt it may name (``held:ab12`` → ``held``): what is summed per object.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sqlalchemy import func, insert, select
+
+from nodusctl.base.money import Money
+from nodusctl.ledger.entries import Entry
+from nodusctl.store.basis import side_of
+from nodusctl.store.codec import decode, encode
+from nodusctl.store.freetext import without_secrets
+from nodusctl.store.schema import ENTRIES, POSTINGS
+from nodusctl.store.statements import among, listed
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+_ADD_ENTRY, _ADD_POSTING = insert(ENTRIES), insert(POSTINGS)
+_ALL_ENTRIES = select(ENTRIES.c.body).order_by(ENTRIES.c.sequence)
+_ENTRIES_OF = _ALL_ENTRIES.where(among(ENTRIES.c.object_uid, "uids"))
+_SUMS = select(POSTINGS.c.object_uid, POSTINGS.c.side, func.sum(POSTINGS.c.amount_micro)).group_by(POSTINGS.c.object_uid, POSTINGS.c.side)
+
+
+def append(connection: Connection, entries: Iterable[Entry]) -> None:
+    """Write entries with their postings, in order; an id posted before is a bug and raises IntegrityError."""
+    cleaned = [without_secrets(entry) for entry in entries]
+    if not cleaned:
+        return
+    rows = [{"id": e.id, "object_uid": e.object_uid, "attempt_uid": e.attempt_uid, "body": encode(e)} for e in cleaned]
+    connection.execute(_ADD_ENTRY, rows)
+    connection.execute(_ADD_POSTING, [row for entry in cleaned for row in _posting_rows(entry)])
+
+
+def _posting_rows(entry: Entry) -> list[dict[str, object]]:
+    return [
+        {
+            "entry_id": entry.id,
+            "position": position,
+            "object_uid": entry.object_uid,
+            "side": side_of(posting),
+            "account": str(posting.account),
+            "amount_micro": posting.amount.micro,
+        }
+        for position, posting in enumerate(entry.postings)
+    ]
+
+
+def entries(connection: Connection, object_uids: Sequence[str] | None = None) -> tuple[Entry, ...]:
+    """Entries in order; of the named objects, or all."""
+    found = connection.execute(_ALL_ENTRIES) if object_uids is None else connection.execute(_ENTRIES_OF, {"uids": listed(object_uids)})
+    return tuple(decode(Entry, body) for body in found.scalars())
+
+
+def sums(connection: Connection) -> Mapping[str, Mapping[str, Money]]:
+    """What stands on each side, per object uid."""
+    found: dict[str, dict[str, Money]] = defaultdict(dict)
+    for object_uid, side, amount in connection.execute(_SUMS):
+        found[object_uid][side] = Money(amount)
+    return found

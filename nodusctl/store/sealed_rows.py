@@ -1,0 +1,46 @@
+"""Sealed values as rows, and the state's memory of which key is its own.
+
+The key's check is written with the first commit of a process that has used the key, be it only for fingerprints: from then on another
+key is refused wherever it is used, not only where it fails to open something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sqlalchemy import bindparam, delete, select, update
+
+from nodusctl.store.schema import SEALED, STATE
+from nodusctl.store.sealing import Vault
+from nodusctl.store.statements import among, listed, put
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+_PUT, _DROP = put(SEALED), delete(SEALED).where(among(SEALED.c.name, "names"))
+_VALUE = select(SEALED.c.value).where(SEALED.c.name == bindparam("which"))
+_KEY_CHECK = select(STATE.c.key_check)
+_KEEP_CHECK = update(STATE).where(STATE.c.key_check == "").values(key_check=bindparam("used"))
+
+
+def write(connection: Connection, vault: Vault, sealed: Mapping[str, str], forgotten: Sequence[str] = ()) -> None:
+    """Seal values under their names and delete the forgotten ones."""
+    if forgotten:
+        connection.execute(_DROP, {"names": listed(forgotten)})
+    if sealed:
+        closed = vault.close(key_check(connection), sealed)
+        connection.execute(_PUT, [{"name": name, "value": value} for name, value in closed.items()])
+    if vault.used_check:
+        connection.execute(_KEEP_CHECK, {"used": vault.used_check})
+
+
+def read(connection: Connection, vault: Vault, name: str) -> str | None:
+    """The value in clear, known to the redactor from now on; None where there is none."""
+    sealed = connection.execute(_VALUE, {"which": name}).scalar()
+    return None if sealed is None else vault.open(key_check(connection), name, sealed)
+
+
+def key_check(connection: Connection | None) -> str:
+    """How the state recognises its key; empty while any will do."""
+    return "" if connection is None else connection.execute(_KEY_CHECK).scalar() or ""

@@ -1,0 +1,98 @@
+"""The Journal on SQLite: every method is one transaction around functions that take its connection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from nodusctl.attempts.attempt import Attempt
+from nodusctl.attempts.intents import Intent
+from nodusctl.base.clock import Wall
+from nodusctl.base.ids import Address
+from nodusctl.ledger.entries import Entry
+from nodusctl.ports.journal import Closing, Consumption, JournalRow, Opening, OperationNote, StoredObject
+from nodusctl.state.snapshot import Snapshot
+from nodusctl.store import consuming, desired, intentions, journaling, money, operations, reading, sealed_rows, steps
+from nodusctl.store.basis import refuse_stale
+from nodusctl.store.connections import Database
+from nodusctl.store.sealing import Vault
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+T = TypeVar("T")
+
+
+class SqliteJournal:
+    """One state in one file."""
+
+    def __init__(self, database: Database, vault: Vault, wall: Wall, url: str) -> None:
+        self._database, self._vault, self._wall, self._url = database, vault, wall, url
+
+    def exists(self) -> bool:
+        return bool(self.lineage())
+
+    def lineage(self) -> str:
+        head = self._read(desired.head, None)
+        return head["lineage"] if head else ""
+
+    def snapshot(self) -> Snapshot:
+        return self._read(reading.snapshot, Snapshot())
+
+    def load(self, uid: str) -> StoredObject | None:
+        return self.load_many([uid]).get(uid)
+
+    def load_many(self, uids: Iterable[str]) -> Mapping[str, StoredObject]:
+        wanted = list(dict.fromkeys(uids))
+        return self._read(lambda connection: reading.stored(connection, wanted), {})
+
+    def open_intents(self) -> tuple[Intent, ...]:
+        return self._read(intentions.open_ones, ())
+
+    def attempts(self, owner_uid: str = "") -> tuple[Attempt, ...]:
+        return self._read(lambda connection: journaling.attempts(connection, [owner_uid] if owner_uid else None), ())
+
+    def events(self, object_uid: str = "") -> tuple[JournalRow, ...]:
+        return self._read(lambda connection: journaling.rows(connection, object_uid), ())
+
+    def entries(self, object_uid: str = "") -> tuple[Entry, ...]:
+        return self._read(lambda connection: money.entries(connection, [object_uid] if object_uid else None), ())
+
+    def operations(self, limit: int = 50) -> tuple[OperationNote, ...]:
+        return self._read(lambda connection: operations.that_moved_serial(connection, limit), ())
+
+    def consumed_by(self, plan_hash: str, plan_id: str) -> OperationNote | None:
+        return self._read(lambda connection: operations.consumed_by(connection, plan_hash, plan_id), None)
+
+    def address_of(self, uid: str) -> Address | None:
+        return self._read(lambda connection: desired.address_of(connection, uid), None)
+
+    def consume(self, consumption: Consumption) -> int:
+        # Looked at once before writing, so that a refused plan touches no byte and makes no file.
+        with self._database.read() as connection:
+            refuse_stale(consumption, consuming.ground(connection, consumption))
+        with self._database.write() as connection:
+            return consuming.consume(connection, self._vault, consumption)
+
+    def open(self, opening: Opening) -> None:
+        with self._database.write() as connection:
+            steps.open_step(connection, self._vault, opening)
+
+    def close(self, closing: Closing) -> None:
+        with self._database.write() as connection:
+            steps.close_step(connection, self._vault, closing, self._wall.now())
+
+    def secret(self, name: str) -> str | None:
+        return self._read(lambda connection: sealed_rows.read(connection, self._vault, name), None)
+
+    def fingerprint_secret(self, value: str) -> str:
+        with self._database.read() as connection:
+            return self._vault.fingerprint(sealed_rows.key_check(connection), value)
+
+    def facts(self) -> Mapping[str, Any]:
+        place = {"url": self._url, "path": str(self._database.path)}
+        return {**place, **self._read(reading.facts, {"serial": 0, "lineage": ""})}
+
+    def _read(self, question: Callable[[Connection], T], when_missing: T) -> T:
+        with self._database.read() as connection:
+            return question(connection) if connection is not None else when_missing

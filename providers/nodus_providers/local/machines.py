@@ -1,0 +1,101 @@
+"""From a machine's folder to what the contract calls a Machine. Reading only; the truth about an end is read, never guessed.
+
+A folder whose keeper is not on record is no machine yet: launching is committed by the keeper, not by the folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from nodus_providers.local.folders import Root, read_json
+from nodus_providers.local.guest import Guest
+from nodus_providers.local.host import Host
+from nodus_providers.local.programs import current_user
+from nodusctl.base.timestamps import parse_time
+from nodusctl.provider.machines import Machine, MachineState, SshEndpoint
+
+
+def observed(root: Root, host: Host, machine_id: str) -> Machine:
+    """The machine as it is now; ``gone`` for an id nobody knows."""
+    try:
+        folder = root.machine(machine_id)
+    except ValueError:
+        return Machine(id=machine_id, state=MachineState.GONE)
+    record = read_json(folder / "machine.json")
+    if not record:
+        return _gone(root, host, machine_id)
+    guest = Guest(folder)
+    state, reason, ended_at = _state(guest)
+    port = guest.door() if state is MachineState.RUNNING else 0
+    return Machine(
+        **_fixed(record, host),
+        id=machine_id,
+        state=state,
+        reason=reason,
+        billing_started_at=guest.started_at(),
+        ended_at=ended_at,
+        ssh=SshEndpoint(host="127.0.0.1", port=port, user=current_user()["name"]) if port else None,
+        armed_until=guest.armed_until(),
+        disk_ids=attached_disks(folder),
+    )
+
+
+def attached_disks(folder: Path) -> tuple[str, ...]:
+    """Ids of the disks a machine holds."""
+    return tuple(read_json(folder / "disks.json").get("disk_ids", ()))
+
+
+def holder_of(root: Root, disk_id: str) -> str:
+    """The machine that holds a disk, ended or not, or ""."""
+    return next((name for name in root.ids(root.machines) if disk_id in attached_disks(root.machine(name))), "")
+
+
+def _gone(root: Root, host: Host, machine_id: str) -> Machine:
+    record = root.gone(machine_id)
+    if not record:
+        return Machine(id=machine_id, state=MachineState.GONE)
+    return Machine(
+        **_fixed(record, host),
+        id=machine_id,
+        state=MachineState.GONE,
+        reason=record["reason"],
+        billing_started_at=_moment(record.get("started_at")),
+        ended_at=_moment(record["ended_at"]),
+    )
+
+
+def _fixed(record: Mapping[str, Any], host: Host) -> dict[str, Any]:
+    return {
+        "token": record["token"],
+        "name": record["name"],
+        "zone": host.zone,
+        "location": host.account,
+        "offer_id": record["offer_id"],
+        "tags": MappingProxyType(dict(record["tags"])),
+        "created_at": parse_time(record["created_at"]),
+    }
+
+
+def _state(guest: Guest) -> tuple[MachineState, str, datetime | None]:
+    """State, reason and end. A machine that ended keeps its folder until it is released: stopped, not gone."""
+    ended = guest.ended()
+    if ended:
+        return MachineState.STOPPED, ended["reason"], parse_time(ended["ended_at"])
+    if not guest.has_begun:
+        return MachineState.PENDING, "launching", None
+    if guest.has_keeper():
+        return (MachineState.RUNNING, "", None) if guest.door() else (MachineState.PENDING, "sshd is starting", None)
+    if not guest.is_of_this_boot():
+        return MachineState.STOPPED, "the computer was restarted; the end is the last heartbeat", guest.last_seen()
+    survivors = int(guest.run("survivors").stdout or 0)
+    if survivors:
+        return MachineState.RUNNING, f"its keeper was killed; {survivors} processes of it still run", None
+    return MachineState.STOPPED, "its keeper was killed; the end is the last heartbeat", guest.last_seen()
+
+
+def _moment(text: str | None) -> datetime | None:
+    return parse_time(text) if text else None

@@ -1,0 +1,154 @@
+"""Revisions of a disk: verified copies of its live content that nothing writes to again, and bringing one back.
+
+    revisions/<n>/             a revision: revision.json, manifest, tree/
+    revisions/.saving-<hash>/  a half of the save with this token; renamed to <n> when all of it is verified, and only then a revision
+    restoring-<hash>/          a half of the restore with this token
+
+A restore changes places in two renames. ``disk.json`` says that it is under way, so ``mend`` finishes it after a crash between them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from nodus_providers.local.folders import Root, read_json, sync_folder, write_json
+from nodus_providers.local.machines import holder_of
+from nodus_providers.local.trees import (
+    BrokenCopyError,
+    NotQuietError,
+    copy_tree,
+    manifest_digest,
+    read_manifest,
+    remove_tree,
+    verify_tree,
+)
+from nodusctl.base.timestamps import format_time, parse_time
+from nodusctl.provider.machines import Revision, RevisionState
+from nodusctl.provider.replies import Done, Refused, Reply
+from nodusctl.provider.requests import RestoreRequest, SaveRequest
+
+_SLICE = timedelta(seconds=20)
+_NO_DISK = Refused("NotFound", message="there is no disk of this id")
+
+
+def save(root: Root, request: SaveRequest) -> Reply[Revision]:
+    """Make revision ``number``, or go on making it; ``saving`` after a slice of 20 s. A copy that can't be trusted is ``failed``."""
+    folder = root.disk(request.disk_id)
+    if not (folder / "disk.json").exists():
+        return _NO_DISK
+    with root.locked(request.disk_id):
+        mend(folder)
+        known = read_json(folder / "revisions" / str(request.number) / "revision.json")
+        if known:
+            is_ours = known["token"] == request.token
+            return Done(_ready(known)) if is_ours else Refused("Conflict", message=f"revision {request.number} is there already")
+        return Done(_saved(root, folder, request))
+
+
+def restore(root: Root, request: RestoreRequest) -> Reply[None]:
+    """Make the live content equal to a revision. All or nothing; a repeated token changes nothing."""
+    folder = root.disk(request.disk_id)
+    if not (folder / "disk.json").exists():
+        return _NO_DISK
+    with root.locked(request.disk_id):
+        mend(folder)
+        record = read_json(folder / "disk.json")
+        if request.token in record["tokens"]:
+            return Done(None)
+        if holder := holder_of(root, request.disk_id):
+            return Refused("VolumeBusy", message=f"the disk is attached to {holder}")
+        number = request.revision_id.removeprefix(f"{request.disk_id}/")
+        revision = folder / "revisions" / number
+        if not number.isdigit() or not (revision / "revision.json").exists():
+            return Refused("NotFound", message="there is no revision of this id")
+        return _restored(folder, revision, record, request.token)
+
+
+def revisions_of(folder: Path) -> tuple[Revision, ...]:
+    """A disk's revisions by number, then halves of saves."""
+    shelf = folder / "revisions"
+    if not shelf.is_dir():
+        return ()
+    ready = [_ready(read_json(path / "revision.json")) for path in shelf.iterdir() if path.name.isdigit()]
+    halves = [_half(path) for path in shelf.glob(".saving-*") if (path / "half.json").exists()]
+    return (*sorted(ready, key=lambda revision: revision.number), *sorted(halves, key=lambda revision: revision.number))
+
+
+def mend(folder: Path) -> None:
+    """Finish the renames of a restore under way; the caller holds the disk's lock."""
+    record = read_json(folder / "disk.json")
+    token = record.get("restoring")
+    if not token:
+        return
+    incoming, live, outgoing = folder / _named("restoring", token) / "tree", folder / "live", folder / _named("outgoing", token)
+    if incoming.exists():
+        if live.exists():
+            live.rename(outgoing)
+        incoming.rename(live)
+        sync_folder(folder)
+    write_json(folder / "disk.json", {**record, "restoring": "", "tokens": [*record["tokens"], token]})
+    remove_tree(outgoing)
+    remove_tree(folder / _named("restoring", token))
+
+
+def _saved(root: Root, folder: Path, request: SaveRequest) -> Revision:
+    half = folder / "revisions" / ("." + _named("saving", request.token))
+    half.mkdir(mode=0o700, exist_ok=True)
+    about: dict[str, Any] = {"token": request.token, "number": request.number, "id": f"{request.disk_id}/{request.number}"}
+    write_json(half / "half.json", about)
+    until = root.wall.monotonic() + _SLICE.total_seconds()
+    try:
+        if not copy_tree(folder / "live", half / "tree", half / "manifest", lambda: root.wall.monotonic() < until):
+            return _half(half)
+        size_bytes = verify_tree(half / "tree", half / "manifest")
+    except (NotQuietError, BrokenCopyError) as fault:
+        remove_tree(half)
+        return Revision(id=about["id"], number=request.number, state=RevisionState.FAILED, token=request.token, reason=str(fault))
+    skipped = sum(entry.kind == "skipped" for entry in read_manifest(half / "manifest"))
+    proof = {"size_bytes": size_bytes, "skipped": skipped, "digest": manifest_digest(half / "manifest")}
+    write_json(half / "revision.json", {**about, **proof, "committed_at": format_time(root.wall.now())})
+    (half / "half.json").unlink()
+    target = folder / "revisions" / str(request.number)
+    half.rename(target)
+    sync_folder(target.parent)
+    return _ready(read_json(target / "revision.json"))
+
+
+def _restored(folder: Path, revision: Path, record: Mapping[str, Any], token: str) -> Reply[None]:
+    incoming = folder / _named("restoring", token)
+    try:
+        copy_tree(revision / "tree", incoming / "tree", incoming / "manifest", lambda: True)
+        verify_tree(incoming / "tree", revision / "manifest")
+    except (NotQuietError, BrokenCopyError) as fault:
+        remove_tree(incoming)
+        return Refused("Conflict", message=f"the revision can't be trusted: {fault}")
+    write_json(folder / "disk.json", {**record, "restoring": token})
+    mend(folder)
+    return Done(None)
+
+
+def _ready(record: Mapping[str, Any]) -> Revision:
+    skipped = record["skipped"]
+    return Revision(
+        id=record["id"],
+        number=record["number"],
+        state=RevisionState.READY,
+        token=record["token"],
+        size_bytes=record["size_bytes"],
+        digest=record["digest"],
+        committed_at=parse_time(record["committed_at"]),
+        reason=f"{skipped} sockets, pipes or devices were left out" if skipped else "",
+    )
+
+
+def _half(path: Path) -> Revision:
+    about = read_json(path / "half.json")
+    return Revision(id=about["id"], number=about["number"], state=RevisionState.SAVING, token=about["token"])
+
+
+def _named(what: str, token: str) -> str:
+    return f"{what}-{hashlib.sha256(token.encode()).hexdigest()[:12]}"

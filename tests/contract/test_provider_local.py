@@ -1,0 +1,84 @@
+"""The local provider passes the shipped conformance suite: real processes, the agent asked over ssh with the pinned key."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from nodus_providers.local import trees
+from nodus_providers.local.provider import LocalProvider
+from nodusctl.bootstrap.bundle import BootPlan, render_bundle
+from nodusctl.ports.reach import Access, KeyPair
+from nodusctl.provider.agent import AgentAnswer, AgentRequest
+from nodusctl.provider.contract import Provider
+from nodusctl.provider.machines import Disk, Machine
+from nodusctl.provider.replies import Reply
+from nodusctl.remote.keys import OpenSshKeys
+from nodusctl.remote.reach import SshReach
+from nodusctl.testing.provider_conformance import ProviderConformance, a_context
+
+pytestmark = [
+    pytest.mark.local,
+    pytest.mark.skipif(shutil.which("sshd", path="/usr/sbin:/sbin:/usr/bin") is None, reason="sshd is not installed"),
+]
+HOST_KEY, SERVICE_KEY = (OpenSshKeys().new_key(name) for name in ("host", "service"))
+
+
+class TestLocal(ProviderConformance):
+    """Edges are real seconds here, so the short one is short."""
+
+    short_edge_seconds = 4
+    boot_slack_seconds = 20
+    parallel_launches = 4
+
+    def make_provider(self, tmp_path: Path) -> Provider:
+        return LocalProvider.open(a_context(tmp_path), {})
+
+    def make_boot(self, provider: Provider, name: str, edge_seconds: int, tmp_path: Path) -> str:
+        plan = BootPlan(
+            host_key=HOST_KEY.private,
+            service_key=SERVICE_KEY.public,
+            person_keys=(),
+            tools=("SSH",),
+            edge_seconds=edge_seconds,
+            idle_timeout_seconds=None,
+        )
+        return render_bundle(plan)
+
+    def ask(self, provider: Provider, machine: Machine, request: AgentRequest) -> Reply[AgentAnswer]:
+        return SshReach().ask(an_access(machine, HOST_KEY, SERVICE_KEY), request)
+
+    def write_home(self, provider: Provider, machine: Machine, disk: Disk) -> None:
+        assert isinstance(provider, LocalProvider)
+        (provider.home_of(disk.id) / f"written-by-{machine.id}").write_text("hello")
+
+    def break_next_save(self, provider: Provider, disk: Disk) -> None:
+        """The file system fails once, at the second file."""
+        assert isinstance(provider, LocalProvider)
+        home = provider.home_of(disk.id)
+        for number in range(3):
+            (home / f"file-{number}").write_text("content")
+        patch = pytest.MonkeyPatch()
+        copy, count = trees._copy_file, iter(range(100))
+
+        def copy_once(source: Path, target: Path) -> str:
+            if next(count) == 1:
+                patch.undo()
+                raise OSError("no space left on device")
+            return copy(source, target)
+
+        patch.setattr(trees, "_copy_file", copy_once)
+
+
+def an_access(machine: Machine, host_key: KeyPair, service_key: KeyPair) -> Access:
+    """What is needed to log in as the service key."""
+    return Access(
+        provider="local",
+        machine_id=machine.id,
+        alias=machine.id,
+        host_key=host_key.public,
+        service_key=service_key.private,
+        endpoint=machine.ssh,
+    )
