@@ -39,7 +39,9 @@ class Stage:
     def run(self, *words: str) -> str:
         """Run one nodusctl command, shown as a person would type it; its stdout. Ends the demo where the command fails."""
         print(f"\n$ nodusctl {shlex.join(words)}", flush=True)
-        ended = subprocess.run([str(NODUSCTL), *words], cwd=self.project, env=self.environment, stdout=subprocess.PIPE, text=True, check=False)
+        ended = subprocess.run(
+            [str(NODUSCTL), *words], cwd=self.project, env=self.environment, stdout=subprocess.PIPE, text=True, check=False
+        )
         print(ended.stdout, end="", flush=True)
         if ended.returncode != 0:
             sys.exit(f"\nthe demo failed: exit code {ended.returncode}")

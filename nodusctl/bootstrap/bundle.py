@@ -6,30 +6,13 @@ verified login. Equal plans give equal bytes, because the document is part of wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from nodusctl.base.canonical import canonical_json
+from nodusctl.ports.boot import BootPlan
 
 BUNDLE_FORMAT = "nodus-bundle/1"
 _AGENT_FOLDER = Path(__file__).parent / "agent"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BootPlan:
-    """What a machine must know before anybody can log in.
-
-    ``host_key`` is the bootstrap host key's OpenSSH PEM; ``service_key`` and ``person_keys`` are public lines. ``edge_seconds`` counts from
-    boot. ``idle_timeout_seconds`` None means never. The disk mounted at ``home_mount`` is the home; without one the home is thrown away.
-    """
-
-    host_key: str = field(repr=False)
-    service_key: str
-    person_keys: tuple[str, ...]
-    tools: tuple[str, ...]
-    edge_seconds: int
-    idle_timeout_seconds: int | None
-    home_mount: str = "/home/nodus"
 
 
 def render_bundle(plan: BootPlan) -> str:

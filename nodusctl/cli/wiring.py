@@ -23,11 +23,14 @@ if TYPE_CHECKING:
     from nodusctl.base.clock import Clock, Wall
     from nodusctl.base.ids import IdSource
     from nodusctl.cli.project import Project
+    from nodusctl.executor.outside import Outside
     from nodusctl.ports.claims import Claims
     from nodusctl.ports.journal import Journal
     from nodusctl.ports.prices import PriceSource
+    from nodusctl.ports.progress import Progress
     from nodusctl.ports.providers import ProviderSet
     from nodusctl.ports.reach import KeySource, Reach
+    from nodusctl.ports.secrets import SecretSource
     from nodusctl.provider.contract import ProviderContext
     from nodusctl.store.opening import State
 
@@ -219,6 +222,39 @@ class Wiring:
         from nodusctl.remote.reach import RoutedReach, SshReach
 
         return RoutedReach(lambda instance: self.providers.get(instance).agent, SshReach())
+
+    @cached_property
+    def secrets(self) -> SecretSource:
+        """Where values of Secrets are read."""
+        from nodusctl.cli.secret_source import PersonSecrets
+
+        return PersonSecrets(self.surroundings.environment, self.project.folder)
+
+    def outside(self, progress: Progress) -> Outside:
+        """Everything the executor may touch."""
+        from nodusctl.bootstrap.bundle import BundleRenderer
+        from nodusctl.engine.person_keys import PersonKeys
+        from nodusctl.executor.outside import Outside
+        from nodusctl.lifecycle.situation import Rules
+        from nodusctl.remote.keys import person_key
+
+        state = self.writing
+        return Outside(
+            journal=state.journal,
+            claims=state.claims,
+            providers=self.providers,
+            reach=self.reach,
+            keys=self.keys,
+            boots=BundleRenderer(),
+            clock=self.clock,
+            wall=self.wall,
+            ids=self.ids,
+            progress=progress,
+            project=self.project.name,
+            owner=self.who,
+            person_keys=PersonKeys(state.journal, lambda: person_key(str(self.data_folder))[0].public),
+            rules=Rules(lease_term=self.project.file.settings.lease_term),
+        )
 
     # Folders of this user
 

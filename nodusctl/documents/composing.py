@@ -58,7 +58,7 @@ def compose(source: SourceFile, *, is_named: bool = False) -> tuple[tuple[Docume
         faults.extend(reading.faults)
         if reading.error_line is None:
             break
-        following = next((at for at in _separators(source.text, start) if _line_of(source.text, at) > reading.error_line), None)
+        following = next((at for at in _separators(source.text, start + 1) if _line_of(source.text, at) >= reading.error_line), None)
         if following is None:
             break
         start, line_offset = following, _line_of(source.text, following) - 1

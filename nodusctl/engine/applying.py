@@ -6,6 +6,7 @@ objects the plan touches, and over those an earlier apply left unfinished.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -14,8 +15,9 @@ from nodusctl.base.diagnostics import Diagnostic, error, warning
 from nodusctl.base.exits import ExitCode, UserError
 from nodusctl.base.ids import Address
 from nodusctl.engine.locking import under_plan_lock
-from nodusctl.engine.refusing import facts_moved, stale_diagnostic, wrong_provider_version
+from nodusctl.engine.refusing import facts_moved, secret_moved, stale_diagnostic, wrong_provider_version
 from nodusctl.engine.repricing import RateOf, reprice
+from nodusctl.engine.secret_values import fingerprints
 from nodusctl.executor.drive import drive
 from nodusctl.executor.outside import Outside
 from nodusctl.executor.runs import Interrupts, Limits, ObjectOutcome
@@ -55,7 +57,7 @@ class ApplyResult:
 class SecretValues:
     """Values read for this apply, in clear: by Secret address, then key. Sealed at once; never in a plan."""
 
-    by_address: Mapping[Address, Mapping[str, str]] = field(default_factory=dict, repr=False)
+    by_address: Mapping[Address, Mapping[str, bytes]] = field(default_factory=dict, repr=False)
 
 
 def apply_plan(
@@ -73,12 +75,8 @@ def apply_plan(
     if blocked:
         return ApplyResult(exit_code=ExitCode.BLOCKED, diagnostics=tuple(as_diagnostic(reason) for reason in blocked))
     repriced, notes = reprice(plan, rate_of, outside.clock.now()) if settings.is_saved_plan else (plan, ())
-    consumed = under_plan_lock(
-        outside.claims,
-        command,
-        settings.lock_timeout,
-        lambda: _consume(plan, repriced, outside, command, settings, secrets or SecretValues()),
-    )
+    start = _Start(plan=plan, repriced=repriced, outside=outside, command=command, settings=settings, secrets=secrets or SecretValues())
+    consumed = under_plan_lock(outside.claims, command, settings.lock_timeout, lambda: _consume(start))
     outcomes = _drive(outside, consumed.touched, consumed.snapshot, settings, interrupts)
     skipped = _still_skipped(plan, outcomes)
     return ApplyResult(exit_code=exit_code_of(outcomes, skipped, interrupts), outcomes=outcomes, diagnostics=notes, skipped=skipped)
@@ -128,7 +126,7 @@ def _consume(start: _Start) -> _Consumed:
         by=start.outside.owner,
         now=start.outside.clock.now(),
         skipped=skipped,
-        secret_hmacs=_hmacs(start),
+        secret_hmacs=_hmacs(start, snapshot),
     )
     if after.records:
         journal.consume(_consumption(start, digest_shown, after))
@@ -137,9 +135,19 @@ def _consume(start: _Start) -> _Consumed:
     return _Consumed(snapshot=journal.snapshot(), touched=tuple(dict.fromkeys((*own, *unfinished))))
 
 
-def _hmacs(start: _Start) -> dict[Address, dict[str, str]]:
-    fingerprint = start.outside.journal.fingerprint_secret
-    return {address: {key: fingerprint(value) for key, value in values.items()} for address, values in start.secrets.by_address.items()}
+def _hmacs(start: _Start, snapshot: Snapshot) -> dict[Address, Mapping[str, str]]:
+    """Fingerprints of the values read now. UserError (11) where a reviewed plan saw other bytes."""
+    found: dict[Address, Mapping[str, str]] = {}
+    planned = {action.address: action.secret_hmacs for action in start.plan.actions}
+    for address, values in start.secrets.by_address.items():
+        fresh = fingerprints(start.outside.journal, values) or {}
+        standing = snapshot.get(address)
+        known = standing.status.secret.hmacs if standing is not None and standing.status.secret is not None else {}
+        then = planned.get(address)
+        found[address] = {**known, **fresh}
+        if start.settings.is_saved_plan and then is not None and any(then.get(key) != text for key, text in fresh.items()):
+            raise UserError(secret_moved(address), exit_code=ExitCode.REFUSED)
+    return found
 
 
 def _refuse_if_behind(plan: Plan, digest_shown: str, snapshot: Snapshot, outside: Outside) -> None:
@@ -161,7 +169,7 @@ def _refuse_if_behind(plan: Plan, digest_shown: str, snapshot: Snapshot, outside
 def _consumption(start: _Start, digest_shown: str, after: RecordsAfter) -> Consumption:
     plan, outside = start.plan, start.outside
     sealed = {
-        f"secret/{after.uids[address]}/{key}": value
+        f"secret/{after.uids[address]}/{key}": base64.b64encode(value).decode()
         for address, values in start.secrets.by_address.items()
         if address in after.uids
         for key, value in values.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nodusctl.base.diagnostics import Diagnostic, error
 from nodusctl.base.exits import UserError
+from nodusctl.base.ids import Address
 from nodusctl.base.timestamps import format_time
 from nodusctl.plan.facts import moved_fact
 from nodusctl.plan.plan import Plan
@@ -51,3 +52,9 @@ def wrong_provider_version(plan: Plan, providers: ProviderSet) -> Diagnostic | N
             detail = f"{instance} was {version} when the plan was made and is {now} now."
             return error("Conflict", "A provider changed since this plan was made.", detail, _AGAIN)
     return None
+
+
+def secret_moved(address: Address) -> Diagnostic:
+    """A Secret's source gives other bytes than the ones the plan was made with."""
+    detail = f"The source of {address} gives another value than when the plan was made."
+    return error("Conflict", "A Secret changed since this plan was made.", detail, _AGAIN, address=str(address))

@@ -155,11 +155,12 @@ def _with_kind_parts(status: ObjectStatus, action: Action, record: Record, circu
         return replace(status, fingerprint=fingerprint(record.spec["publicKey"]))
     if record.address.kind != "secret":
         return status
-    hmacs = circumstances.hmacs.get(action.address, action.secret_hmacs)
-    known = status.secret
-    if hmacs is None or (known is not None and dict(known.hmacs) == dict(hmacs)):
+    read, known = circumstances.hmacs.get(action.address, action.secret_hmacs), status.secret
+    keys = {key for group in ("data", "stringData", "valueFrom") for key in record.spec.get(group) or ()}
+    hmacs = {key: text for key, text in read.items() if key in keys} if read is not None else None
+    if hmacs is None or (known is not None and dict(known.hmacs) == hmacs):
         return status
-    return replace(status, secret=SecretStanding(version=known.version + 1 if known is not None else 1, hmacs=dict(hmacs)))
+    return replace(status, secret=SecretStanding(version=known.version + 1 if known is not None else 1, hmacs=hmacs))
 
 
 def _deleted(action: Action, standing: Standing, circumstances: Applying) -> RecordChange:

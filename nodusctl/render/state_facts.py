@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
-from nodusctl.base.diagnostics import Diagnostic, error, note
 from nodusctl.engine.inspect_state import StateFacts
-from nodusctl.ports.claims import Holder, Liveness, LockFacts
-from nodusctl.render.spans import age_text, moment_text
+from nodusctl.ports.claims import Holder, LockFacts
+from nodusctl.render.spans import moment_text
 from nodusctl.render.style import Style
 from nodusctl.render.tables import pairs, table
 
@@ -65,46 +63,9 @@ def state_document(facts: StateFacts) -> dict[str, Any]:
     }
 
 
-def locked_error(lock: LockFacts, now: datetime) -> Diagnostic:
-    """The state is locked: all eight facts and the exact command (cli.md, "Lock")."""
-    return error("Locked", "The state is locked", _lock_detail(lock, now), _unlock_fix(lock))
-
-
-def lock_note(lock: LockFacts, now: datetime) -> Diagnostic:
-    """A lock seen by a command that doesn't need it."""
-    return note("Locked", "The state is locked by another command; this one only reads", _lock_detail(lock, now), _unlock_fix(lock))
-
-
 def holder_text(holder: Holder) -> str:
     """``user@host pid 4711``."""
     return f"{holder.user}@{holder.host} pid {holder.pid}"
-
-
-def _lock_detail(lock: LockFacts, now: datetime) -> str:
-    holder = lock.holder
-    lines = [
-        ("id", lock.id),
-        ("holder", f"{holder.user}@{holder.host}"),
-        ("host", holder.host),
-        ("pid", str(holder.pid)),
-        ("command", holder.command),
-        ("started", f"{moment_text(lock.started_at)}"),
-        ("age", age_text(now - lock.started_at)),
-        ("heartbeat", f"{moment_text(lock.heartbeat_at)}, {age_text(now - lock.heartbeat_at)} ago"),
-        ("the holder", _LIVENESS[lock.liveness]),
-    ]
-    return pairs(lines, indent=2)
-
-
-_LIVENESS = {
-    Liveness.ALIVE: "is alive on this host",
-    Liveness.DEAD: "is dead: whoever needs the lock next breaks it and says so",
-    Liveness.UNKNOWN: "is on another host, so only a person can say whether it is alive",
-}
-
-
-def _unlock_fix(lock: LockFacts) -> str:
-    return f"wait for it with --lock-timeout, or, when you know that it is gone:\nnodusctl unlock {lock.id}"
 
 
 def _lock_line(lock: LockFacts | None) -> str:

@@ -30,6 +30,8 @@ def main(arguments: list[str]) -> int:
         return keeper.begin(layout)
     if given.command == "serve-command":
         return answers.serve(layout, sys.stdin, sys.stdout)
+    # Whoever asks from outside asks again after a crash; nothing of the question outlives it.
+    processes.die_with_parent()
     if given.command == "end":
         return ending.end_from_outside(layout, given.reason, given.grace_seconds, given.wait_seconds)
     sys.stdout.write(f"{len(processes.of_machine(layout))}\n")

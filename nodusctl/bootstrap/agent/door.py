@@ -40,7 +40,7 @@ def keys_in(text: str) -> list[str]:
 def write_admitted(layout: Layout) -> None:
     """Write who may log in now: the service key always, people unless the machine is quiesced."""
     boot = layout.boot
-    serve = f"cd {shlex.quote(layout.folder)} && exec {shlex.quote(boot['python'])} -E -s -m agent serve-command"
+    serve = f"cd {shlex.quote(layout.folder)} && exec {shlex.quote(boot['python'])} -B -E -s -m agent serve-command"
     lines = [f"restrict,command={_quoted(serve)} {key_of(boot['service_key'])}"]
     if not os.path.exists(layout.quiesced_file):
         session = f"exec /bin/sh {shlex.quote(layout.path('etc', 'session'))}"

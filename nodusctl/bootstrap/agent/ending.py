@@ -45,13 +45,11 @@ def end_from_outside(layout: Layout, reason: str, grace_seconds: float, wait_sec
         keeper = processes.recorded(layout.keeper_file)
         if keeper is None and take_keepers_place(layout) is not None:
             break
-        if keeper is None:
-            time.sleep(0.02)
-            continue
-        asked = _ask_once(layout, keeper, reason, grace_seconds)
-        if boot_clock() > float(asked["asked"]) + float(asked["grace_seconds"]) + _HUNG_SECONDS:
-            processes.signal_process(keeper, signal.SIGKILL)
-        elif boot_clock() > deadline:
+        if keeper is not None:
+            asked = _ask_once(layout, keeper, reason, grace_seconds)
+            if boot_clock() > float(asked["asked"]) + float(asked["grace_seconds"]) + _HUNG_SECONDS:
+                processes.signal_process(keeper, signal.SIGKILL)
+        if boot_clock() > deadline or not os.path.isdir(layout.folder):
             return 1
         time.sleep(0.02)
     if os.path.exists(layout.ended_file) and not processes.of_machine(layout):
@@ -61,7 +59,10 @@ def end_from_outside(layout: Layout, reason: str, grace_seconds: float, wait_sec
 
 def take_keepers_place(layout: Layout) -> int | None:
     """The descriptor of the lock that only one keeper can hold, kept until this process ends; None where it is held or was taken away."""
-    lock = os.open(layout.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        lock = os.open(layout.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.path.samestat(os.fstat(lock), os.stat(layout.lock_file)):

@@ -27,11 +27,11 @@ def begin(layout: Layout) -> int:
     """Start the keeper detached; returns 0 once it is on record, 1 where it could not be (another keeper lives, or the folder is gone)."""
     reading, writing = os.pipe()
     if os.fork() == 0:
-        os.close(reading)
-        os.setsid()
-        _let_go_of_the_caller(layout)
         status = 1
         with contextlib.suppress(BaseException):
+            os.close(reading)
+            os.setsid()
+            _let_go_of_the_caller(layout)
             status = _keep(layout, writing)
         os._exit(status)
     os.close(writing)

@@ -71,8 +71,9 @@ class Root:
         write_json(self.path / "gone" / f"{_plain(thing_id)}.json", record)
 
     def ids(self, folder: Path) -> tuple[str, ...]:
-        """Ids of the things in ``machines`` or ``disks``, in order."""
-        return tuple(sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))) if folder.is_dir() else ()
+        """Ids of the things in ``machines`` or ``disks``, in order; a folder without a record is none."""
+        record = "machine.json" if folder == self.machines else "disk.json"
+        return tuple(sorted(path.parent.name for path in folder.glob(f"*/{record}") if not path.parent.name.startswith(".")))
 
     def sweep(self) -> None:
         """Remove what crashed calls left half made or half removed; nothing of it was ever a machine or a disk."""

@@ -17,6 +17,8 @@ from nodus_providers.local.folders import read_json
 from nodusctl.base.timestamps import parse_time
 
 _COMMAND_LIMIT_SECONDS = 45.0
+# -B: an interpreter that writes its byte code would bring back a folder that was taken away while it started.
+AGENT_FLAGS = ("-B", "-E", "-s")
 _ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
 
 
@@ -70,7 +72,7 @@ class Guest:
         """Run one of the agent's commands; OSError or TimeoutExpired where that can't be. It gets nothing of this process."""
         python = read_json(self.folder / "boot.json")["python"]
         return subprocess.run(
-            [python, "-E", "-s", "-m", "agent", *arguments, "--folder", str(self.folder)],
+            [python, *AGENT_FLAGS, "-m", "agent", *arguments, "--folder", str(self.folder)],
             cwd=self.folder,
             env=_ENVIRONMENT,
             stdin=subprocess.DEVNULL,

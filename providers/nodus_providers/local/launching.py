@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import py_compile
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -102,12 +103,15 @@ class Launcher:
             (making / part).mkdir(mode=0o700)
         bundle = _bundle(request) or {}
         for name, source in bundle["agent"].items():
-            (making / "agent" / Path(name).name).write_text(source, encoding="utf-8")
+            path = making / "agent" / Path(name).name
+            path.write_text(source, encoding="utf-8")
+            py_compile.compile(str(path), dfile=f"agent/{path.name}", doraise=True)
         _write_private(making / "etc" / "host_key", bundle["host_key"])
         _write_private(making / "etc" / "authorized_keys", "".join(f"{key}\n" for key in bundle["person_keys"]))
         write_json(making / "boot.json", self._boot(machine_id, request, bundle))
         write_json(making / "disks.json", {"disk_ids": [attachment.disk_id for attachment in request.disks]})
         write_json(making / "machine.json", self._record(request))
+        remove_tree(self._root.machine(machine_id))  # at most a folder without a record
         making.rename(self._root.machine(machine_id))
         sync_folder(self._root.machines)
 

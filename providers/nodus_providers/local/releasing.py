@@ -27,7 +27,7 @@ def release(root: Root, host: Host, request: ReleaseRequest) -> Reply[Release]:
     """End the machine, or go on ending it. An id nobody has seen proves nothing and is NotFound."""
     with root.locked(request.machine_id):
         folder = root.machine(request.machine_id)
-        if not folder.exists():
+        if not (folder / "machine.json").exists():
             was = root.gone(request.machine_id)
             return Done(Release(state=ReleaseState.GONE, ended_at=parse_time(was["ended_at"]))) if was else _NEVER_SHOWN
         # Before anything is ended, the machine may have ended by itself: then that is when its billing ended.

@@ -1,0 +1,56 @@
+"""``nodusctl start`` and ``nodusctl stop``: the owner's word on one Workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from nodusctl.base.exits import ExitCode
+from nodusctl.base.ids import Address
+from nodusctl.cli.app import one_command
+from nodusctl.cli.carrying import report, working
+from nodusctl.cli.options import JsonOption, LockTimeoutOption, TimeoutOption, wiring_of
+from nodusctl.cli.words import address_of, duration_of
+from nodusctl.engine import verbs
+from nodusctl.engine.applying import ApplyResult, ApplySettings
+
+NameArgument = Annotated[str, typer.Argument(metavar="WORKSPACE", help="lab or workspace/lab.")]
+
+
+def start(
+    context: typer.Context,
+    *,
+    name: NameArgument,
+    timeout: TimeoutOption = "30m",
+    lock_timeout: LockTimeoutOption = "0s",
+    is_json: JsonOption = False,
+) -> ExitCode:
+    """Start a Workspace on an offer of its last applied plan, at most 10 % above that price; its home comes back."""
+    settings = ApplySettings(timeout=duration_of("--timeout", timeout), lock_timeout=duration_of("--lock-timeout", lock_timeout))
+    return _say(context, address_of(name), verbs.start, settings, is_json=is_json)
+
+
+def stop(
+    context: typer.Context,
+    *,
+    name: NameArgument,
+    timeout: TimeoutOption = "30m",
+    lock_timeout: LockTimeoutOption = "0s",
+    is_json: JsonOption = False,
+) -> ExitCode:
+    """Stop a Workspace: end the session, save the home as a new revision, release the machine, post the last charge."""
+    settings = ApplySettings(timeout=duration_of("--timeout", timeout), lock_timeout=duration_of("--lock-timeout", lock_timeout))
+    return _say(context, address_of(name), verbs.stop, settings, is_json=is_json)
+
+
+def _say(context: typer.Context, address: Address, verb: Callable[..., ApplyResult], settings: ApplySettings, *, is_json: bool) -> ExitCode:
+    wiring = wiring_of(context)
+    output = wiring.output(is_json=is_json)
+    with working(wiring, output) as work:
+        result = verb(address, outside=work.outside, command=wiring.command, settings=settings, interrupts=work.interrupts)
+    return report(result, work, output)
+
+
+APPS = {"start": one_command(start), "stop": one_command(stop)}

@@ -1,0 +1,147 @@
+"""Gathering a World: each source asked once, and only for what this plan can need."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+
+import nodusctl
+from nodusctl.base.clock import Clock
+from nodusctl.base.diagnostics import Diagnostic
+from nodusctl.base.ids import IdSource
+from nodusctl.engine.market import ask_markets, configured_rates
+from nodusctl.engine.secret_values import planned_fingerprints
+from nodusctl.engine.specs import Specs
+from nodusctl.plan.plan import AllowFlags, Basis
+from nodusctl.planner.ignoring import parse_ignored
+from nodusctl.planner.world import Market, Policy, Reach, Removal, World
+from nodusctl.ports.journal import Journal
+from nodusctl.ports.prices import PriceSource
+from nodusctl.ports.providers import ProviderSet
+from nodusctl.ports.secrets import SecretSource
+from nodusctl.resources.project import ProjectFile
+from nodusctl.state.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """The ports a World is read from."""
+
+    journal: Journal
+    providers: ProviderSet
+    prices: PriceSource
+    secrets: SecretSource
+    clock: Clock
+    ids: IdSource
+
+
+class Circumstances(Protocol):
+    """The part of a request that shapes the World itself."""
+
+    @property
+    def is_offline(self) -> bool:
+        """True where no provider may be asked."""
+        ...
+
+    @property
+    def base_commit(self) -> str:
+        """The commit the plan is reviewed against; empty where none was given."""
+        ...
+
+
+def gather(
+    sources: Sources,
+    project: ProjectFile,
+    snapshot: Snapshot,
+    *,
+    specs: Specs | None,
+    reach: Reach,
+    allow: AllowFlags,
+    who: str,
+    request: Circumstances,
+    removal: Removal | None = None,
+) -> World:
+    """One World at one moment. ``specs`` None is a removal, which compares no file.
+
+    The order of new uids is fixed (lineage, then plan), so that counted ones repeat.
+    """
+    journal = sources.journal
+    resources = specs.resources if specs is not None else ()
+    is_fresh = not journal.exists()
+    lineage = sources.ids.new_uid() if is_fresh else snapshot.lineage
+    plan_id = sources.ids.new_uid()
+    markets = () if request.is_offline else ask_markets(sources.providers, configured_rates(project))
+    hmacs, warnings = ({}, ()) if request.is_offline else planned_fingerprints(resources, snapshot, journal, sources.secrets)
+    book = sources.prices.book()
+    return World(
+        basis=Basis(
+            project=project.project,
+            lineage=lineage,
+            serial=snapshot.serial,
+            state_url=str(journal.facts().get("url", project.settings.state)),
+            is_fresh_state=is_fresh,
+            base_commit=request.base_commit,
+            book_version=book.version,
+            nodusctl_version=nodusctl.__version__,
+            providers=_versions(markets),
+        ),
+        allow=allow,
+        snapshot=snapshot,
+        now=sources.clock.now(),
+        plan_id=plan_id,
+        created_by=who,
+        resources=resources,
+        reach=reach,
+        removal=removal,
+        markets=markets,
+        is_offline=request.is_offline,
+        book=book,
+        policy=_policy(project),
+        ignored=tuple(parse_ignored(rule.path, rule.reason) for rule in project.settings.ignore or ()),
+        lease_term=project.settings.lease_term,
+        intents=journal.open_intents(),
+        entries=journal.entries() if _has_budgets(snapshot, specs) else (),
+        startups=_startups(journal) if _may_start(snapshot, specs) else {},
+        secret_hmacs=hmacs,
+        diagnostics=_remarks(specs, warnings),
+    )
+
+
+def _remarks(specs: Specs | None, warnings: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+    return (*(specs.diagnostics if specs is not None else ()), *warnings)
+
+
+def _policy(project: ProjectFile) -> Policy:
+    policy = project.policy
+    return Policy(max_price_age=policy.max_price_age, max_monthly_usd=policy.max_monthly_usd, max_increase_usd=policy.max_increase_usd)
+
+
+def _versions(markets: tuple[Market, ...]) -> dict[str, str]:
+    """The version of each instance that could be described."""
+    return {market.instance: market.description.version for market in markets if market.description is not None}
+
+
+def _has_budgets(snapshot: Snapshot, specs: Specs | None) -> bool:
+    written = specs.resources if specs is not None else ()
+    return any(one.address.kind == "budget" for one in written) or any(one.record.address.kind == "budget" for one in snapshot)
+
+
+def _may_start(snapshot: Snapshot, specs: Specs | None) -> bool:
+    """False where the files say what they said at the last apply: then no estimate is printed and no history is needed."""
+    for one in specs.resources if specs is not None else ():
+        standing = snapshot.get(one.address)
+        if standing is None or standing.record.applied != dict(one.written):
+            return True
+    return False
+
+
+def _startups(journal: Journal) -> dict[str, tuple[timedelta, ...]]:
+    """How long past starts took, launch accepted to tools answering, by offering."""
+    found: defaultdict[str, list[timedelta]] = defaultdict(list)
+    for attempt in journal.attempts():
+        accepted, ready = attempt.timings.acquired_at, attempt.timings.ready_at
+        if attempt.terms is not None and accepted is not None and ready is not None:
+            found[attempt.terms.offering].append(ready - accepted)
+    return {offering: tuple(spans) for offering, spans in found.items()}
