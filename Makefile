@@ -1,6 +1,7 @@
 # Everything a person or a CI job does with this repository. `make` alone lists it.
 
-PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do command -v $$p && break; done)
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
@@ -18,8 +19,7 @@ help: ## list the targets
 setup: $(READY) ## make .venv with nodusctl and everything its tests need
 
 $(READY): pyproject.toml
-	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: apt-get install python3 python3-venv"; exit 1; }
-	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; $(PYTHON) is older"; exit 1; }
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer with its venv module is needed:  apt-get install python3 python3-venv"; exit 1; }
 	"$(PYTHON)" -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@

@@ -5,9 +5,9 @@ Its fields are never set; they are folded from events, so an Attempt can always 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import assert_never
 
@@ -31,6 +31,7 @@ from nodusctl.attempts.events import (
     PhaseChanged,
     ReleaseAsked,
     Remarked,
+    SecretsPushed,
     StopAsked,
     TermsFrozen,
     WentQuiet,
@@ -74,6 +75,7 @@ class RefusedTry:
     scope: str
     message: str
     time: datetime
+    retry_after: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +101,8 @@ class Attempt:
     machine: Machine | None = None
     bootstrap_host_key: str = ""
     host_key: str = ""
+    pushed_versions: Mapping[str, int] | None = None
+    pushed_keys_digest: str = ""
     edge_at: datetime | None = None
     stop_reason: str = ""
     quiet_asked: bool = False
@@ -148,7 +152,7 @@ def after(attempt: Attempt, event: Event) -> Attempt:
     match event:
         case TermsFrozen() | LaunchAccepted() | LaunchRefused() | MachineSeen():
             return _after_launch(attempt, event)
-        case KeysHandedOver() | EdgeArmed() | BecameReady():
+        case KeysHandedOver() | SecretsPushed() | EdgeArmed() | BecameReady():
             return _after_boot(attempt, event)
         case StopAsked() | WentQuiet() | ReleaseAsked() | CapacityEnded() | AttemptClosed():
             return _after_stop(attempt, event)
@@ -177,7 +181,14 @@ def _after_launch(attempt: Attempt, event: TermsFrozen | LaunchAccepted | Launch
                 edge_at=event.edge_at,
             )
         case LaunchRefused():
-            refusal = RefusedTry(offer_key=event.offer_key, code=event.code, scope=event.scope, message=event.message, time=event.time)
+            refusal = RefusedTry(
+                offer_key=event.offer_key,
+                code=event.code,
+                scope=event.scope,
+                message=event.message,
+                time=event.time,
+                retry_after=event.retry_after,
+            )
             return replace(attempt, phase=AttemptPhase.QUEUED, terms=None, token="", refusals=(*attempt.refusals, refusal))
         case LaunchAccepted():
             machine = event.machine
@@ -194,10 +205,12 @@ def _after_launch(attempt: Attempt, event: TermsFrozen | LaunchAccepted | Launch
             assert_never(event)
 
 
-def _after_boot(attempt: Attempt, event: KeysHandedOver | EdgeArmed | BecameReady) -> Attempt:
+def _after_boot(attempt: Attempt, event: KeysHandedOver | SecretsPushed | EdgeArmed | BecameReady) -> Attempt:
     match event:
         case KeysHandedOver():
             return replace(attempt, host_key=event.host_key, timings=replace(attempt.timings, registered_at=event.time))
+        case SecretsPushed():
+            return replace(attempt, pushed_versions=dict(event.versions), pushed_keys_digest=event.keys_digest)
         case EdgeArmed():
             return replace(attempt, edge_at=event.until)
         case BecameReady():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -78,6 +79,17 @@ class KeysHandedOver(_Fact):
     """The durable host key answered on a second verified login; the bootstrap key is dropped."""
 
     host_key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretsPushed(_Fact):
+    """Environment, secrets and login keys are in place, read back.
+
+    ``versions`` pins each Secret by name; ``keys_digest`` stands for the login keys.
+    """
+
+    versions: Mapping[str, int]
+    keys_digest: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +211,7 @@ Event = (
     | OutcomeUnknown
     | MachineSeen
     | KeysHandedOver
+    | SecretsPushed
     | EdgeArmed
     | BecameReady
     | StopAsked

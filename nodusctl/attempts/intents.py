@@ -46,7 +46,8 @@ class Intent:
     """One step of one object.
 
     ``target_uid`` is the object whose outside half changes (a Volume for disk steps). ``request`` is what is asked, without secrets.
-    ``absences`` are times at which a look-up of ``token`` found nothing (rule R3 wants two after the lag bound).
+    ``opened_at`` is just before the call, the last one where it was sent again; ``absences`` are times since then at which a look-up of
+    ``token`` found nothing (rule R3 wants two after the lag bound).
     """
 
     id: str

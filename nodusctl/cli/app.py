@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import typer
+from typer.core import TyperCommand
 
 from nodusctl.cli.lazy import LazyGroup
 
-_HELP = """Declarative machines for ML work: YAML in, a reviewed and priced plan, exact receipts out.
-
-No server and no account: specs in files, state in a database beside them, providers as plugins.
-"""
-
-_EPILOG = """First steps:  nodusctl plan examples/quickstart    what would happen, and what it would cost
-              nodusctl apply examples/quickstart   the same, then asks, then does it
-              nodusctl destroy --chdir examples/quickstart   takes everything down again
-
-Exit codes: 0 done, 1 error, 2 changes (plan --detailed-exitcode), 10 blocked, 11 plan refused, 12 price moved or unknown,
-13 state locked, 14 partly applied, 64 usage error, 70 a bug in nodusctl, 130 or 143 interrupted."""
-
-
-class Group(LazyGroup):
-    """Keeps the line breaks of the epilog."""
-
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """As written, without re-wrapping."""
-        formatter.write_paragraph()
-        formatter.write(_EPILOG + "\n")
-
+_TYPE_NAME = re.compile(r" <[a-z]+(\[[a-z]+\])?>")
 
 application = typer.Typer(
-    cls=Group,
-    help=_HELP,
+    cls=LazyGroup,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -49,10 +30,18 @@ def _root(
     """Global options are read before Typer runs, wherever they stand; declared here for the help."""
 
 
+class PlainCommand(TyperCommand):
+    """Help without Python's names for types (``<list[str]>``), which say nothing to a person at a terminal."""
+
+    def get_help(self, ctx: Any) -> str:
+        """Typer's text without them."""
+        return _TYPE_NAME.sub("", super().get_help(ctx))
+
+
 def one_command(function: Callable[..., Any]) -> typer.Typer:
     """A Typer application with a single command."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.command(epilog=GLOBAL_OPTIONS)(function)
+    app.command(cls=PlainCommand, epilog=GLOBAL_OPTIONS)(function)
     return app
 
 

@@ -9,11 +9,12 @@ import typer.main
 from typer.core import TyperGroup
 
 from nodusctl.base.nearest import nearest
-from nodusctl.cli.registry import ENTRIES, SECTIONS
+from nodusctl.cli.registry import ENTRIES
+from nodusctl.cli.root_help import root_help
 
 
 class LazyGroup(TyperGroup):
-    """Commands by section in ``--help``; an unknown one is a usage error that names the nearest."""
+    """An unknown command is a usage error that names the nearest."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Every command, in the order of the help."""
@@ -37,8 +38,6 @@ class LazyGroup(TyperGroup):
             ctx.fail(f"No such command '{args[0]}'." + (f" Did you mean '{near}'?" if near else ""))
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """The sections of the registry."""
-        for title, entries in SECTIONS:
-            with formatter.section(title):
-                formatter.write_dl([(entry.name, entry.help) for entry in entries])
+    def get_help(self, ctx: Any) -> str:
+        """The same text as without Typer."""
+        return root_help()

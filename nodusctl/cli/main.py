@@ -1,7 +1,7 @@
 """The process's edge: words to a command, whatever ends it to an exit code. Every exit code of a failure is chosen here.
 
-The surprise: ``version`` is answered before Typer is loaded. Typer reads option values through pydantic, which costs more than
-all the rest of that command.
+The surprise: ``version`` and ``--help`` are answered before Typer is loaded. Typer reads option values through pydantic, which costs
+more than all the rest of those commands.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from nodusctl.cli.wiring import Wiring, read_surroundings
 
 if TYPE_CHECKING:
     from typer import TyperException
+
+
+_WITHOUT_TYPER = frozenset({(), ("-h",), ("--help",), ("version",), ("--version",)})
 
 
 class Terminated(BaseException):
@@ -51,19 +54,26 @@ def run(surroundings: Surroundings) -> ExitCode:
 
 
 def _dispatch(wiring: Wiring, words: Sequence[str]) -> ExitCode:
-    if tuple(words) in {("version",), ("--version",)}:
-        from nodusctl.cli.commands.version_line import say_version
-
-        return say_version(wiring.output(is_json=False))
+    if tuple(words) in _WITHOUT_TYPER:
+        return _at_once(wiring.output(is_json=False), words)
     import typer.main
 
     from nodusctl.cli.app import application
 
     root = typer.main.get_command(application)
-    outcome = root.main(args=list(words) or ["--help"], prog_name="nodusctl", standalone_mode=False, obj=wiring)
-    if not words:
-        return ExitCode.USAGE
+    outcome = root.main(args=list(words), prog_name="nodusctl", standalone_mode=False, obj=wiring)
     return ExitCode(outcome) if isinstance(outcome, int) else ExitCode.DONE
+
+
+def _at_once(output: Output, words: Sequence[str]) -> ExitCode:
+    if "version" in "".join(words):
+        from nodusctl.cli.commands.version_line import say_version
+
+        return say_version(output)
+    from nodusctl.cli.root_help import root_help
+
+    output.result("result", lambda style: root_help(), lambda: {"help": root_help()})
+    return ExitCode.DONE if words else ExitCode.USAGE
 
 
 def _code_of(ending: BaseException, output: Output, wiring: Wiring) -> ExitCode:

@@ -10,7 +10,7 @@ from nodusctl.cli.wiring import Wiring
 
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object a line: version first, the exit code last.")]
 PathsArgument = Annotated[
-    list[str] | None, typer.Argument(metavar="[PATH]...", help="Files or folders; default: the project's specs.", show_default=False)
+    list[str] | None, typer.Argument(metavar="PATH", help="Files or folders; default: the project's specs.", show_default=False)
 ]
 FilesOption = Annotated[
     list[str] | None, typer.Option("-f", "--filename", metavar="PATH", help="The same as PATH; '-' reads stdin.", show_default=False)
@@ -24,6 +24,21 @@ AllowDeletesOption = Annotated[
 ]
 PruneOption = Annotated[
     bool, typer.Option("--prune", help="With PATH or --target: also plan removals of objects whose file lies under PATH.")
+]
+ParallelismOption = Annotated[int, typer.Option("--parallelism", metavar="N", min=1, max=100, help="Provider calls at once.")]
+SkipBlockedOption = Annotated[bool, typer.Option("--skip-blocked", help="Leave objects out that are blocked, and apply the rest.")]
+TargetOption = Annotated[
+    list[str] | None,
+    typer.Option("--target", metavar="K/N", help="Only this object, such as workspace/lab; repeatable.", show_default=False),
+]
+RestartOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--restart",
+        metavar="K/N",
+        help="Restart this Workspace's session, so that what waits for a start takes effect.",
+        show_default=False,
+    ),
 ]
 LockTimeoutOption = Annotated[str, typer.Option("--lock-timeout", metavar="D", help="How long to wait for the state lock, such as 30s.")]
 TimeoutOption = Annotated[str, typer.Option("--timeout", metavar="D", help="How long to wait for machines, such as 30m.")]

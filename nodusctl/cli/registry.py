@@ -23,7 +23,7 @@ SECTIONS: tuple[tuple[str, tuple[CommandEntry, ...]], ...] = (
             CommandEntry("show", "show", "Render a saved plan"),
             CommandEntry("apply", "apply", "Carry out a saved plan, or plan, ask and apply"),
             CommandEntry("destroy", "destroy", "Plan the removal of objects, then carry it out"),
-            CommandEntry("delete", "delete", "Remove one object by name"),
+            CommandEntry("delete", "destroy", "Remove one object by name"),
         ),
     ),
     (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -57,10 +58,18 @@ class Wiring:
         self._paths: tuple[str, ...] = ()
         self._output: Output | None = None
         self._states: list[State] = []
+        self._folders: list[tempfile.TemporaryDirectory[str]] = []
 
     def select(self, paths: Sequence[str]) -> None:
-        """The PATHs of this command; before the project is asked for, because one of them may be the project."""
-        self._paths = tuple(paths)
+        """The PATHs of this command; before the project is asked for, because one of them may be the project. ``-`` is stdin."""
+        self._paths = tuple(self._stdin_file() if path == "-" else path for path in paths)
+
+    def _stdin_file(self) -> str:
+        folder = tempfile.TemporaryDirectory(prefix="nodusctl-")
+        self._folders.append(folder)
+        path = Path(folder.name) / "stdin.yaml"
+        path.write_text(self.surroundings.stdin.read(), encoding="utf-8")
+        return str(path)
 
     # Words
 
@@ -71,12 +80,13 @@ class Wiring:
         return self._output
 
     def _make_output(self, *, is_json: bool) -> Output:
-        from nodusctl.cli.output.json_lines import JsonOutput
-        from nodusctl.cli.output.text import TextOutput
-
         around = self.surroundings
         if is_json:
+            from nodusctl.cli.output.json_lines import JsonOutput
+
             return JsonOutput(around.stdout, self.wall)
+        from nodusctl.cli.output.text import TextOutput
+
         return TextOutput(
             around.stdout,
             around.stderr,
@@ -232,7 +242,7 @@ class Wiring:
 
     def outside(self, progress: Progress) -> Outside:
         """Everything the executor may touch."""
-        from nodusctl.bootstrap.bundle import BundleRenderer
+        from nodusctl.bootstrap.rendering import Boots
         from nodusctl.engine.person_keys import PersonKeys
         from nodusctl.executor.outside import Outside
         from nodusctl.lifecycle.situation import Rules
@@ -245,7 +255,7 @@ class Wiring:
             providers=self.providers,
             reach=self.reach,
             keys=self.keys,
-            boots=BundleRenderer(),
+            boots=Boots(),
             clock=self.clock,
             wall=self.wall,
             ids=self.ids,
@@ -276,6 +286,8 @@ class Wiring:
         """Give back what was opened."""
         for state in self._states:
             state.close()
+        for folder in self._folders:
+            folder.cleanup()
 
 
 def _moment(text: str) -> datetime:

@@ -44,7 +44,7 @@ def wanted_of(words: Sequence[str]) -> tuple[Wanted, ...]:
         usage_error("Say what to get", fix="nodusctl get workspaces")
     if "/" in words[0]:
         return tuple(_named(word) for word in words)
-    kinds = [kind_of(word) for word in words[0].split(",") if word]
+    kinds = [_stored(kind_of(word)) for word in words[0].split(",") if word]
     if len(words) == 1:
         return tuple(Wanted(kind=kind) for kind in kinds)
     return tuple(Wanted(kind=kind, name=name) for kind in kinds for name in words[1:])
@@ -62,4 +62,10 @@ def _named(word: str) -> Wanted:
     kind, slash, name = word.partition("/")
     if not (slash and name):
         usage_error("A name is missing", f"It says {word!r}.", "write KIND/NAME for every object, such as workspace/lab")
-    return Wanted(kind=kind_of(kind), name=name)
+    return Wanted(kind=_stored(kind_of(kind)), name=name)
+
+
+def _stored(facts: KindFacts) -> KindFacts:
+    if facts.kind == "Offering":
+        usage_error("Offerings are no objects of the state", "They are what providers sell right now.", "nodusctl offers")
+    return facts

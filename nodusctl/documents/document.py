@@ -69,26 +69,26 @@ class Document:
     place: Place = field(repr=False)
     is_named: bool = False
 
-    def find(self, path: FieldPath) -> Place | None:
-        """The place at exactly ``path``, or None."""
-        place: Place | None = self.place
+    def nearest_place(self, path: FieldPath) -> tuple[Place, bool]:
+        """The place of ``path`` or of its nearest written ancestor, and whether it stands for ``path`` itself.
+
+        A scalar stands for everything asked below it: it is a short form of the whole.
+        """
+        place = self.place
         for step in path:
-            place = place.child(step) if place is not None else None
-        return place
+            inner = place.child(step)
+            if inner is None:
+                return place, place.fields is None and place.entries is None
+            place = inner
+        return place, True
 
     def span(self, path: FieldPath = (), *, key: bool = False) -> Span:
         """Where ``path`` stands; ``key`` asks for its key. A path that isn't written gives its nearest written ancestor.
 
         The ancestor is given by its key, because the fault is then about what it lacks.
         """
-        place, is_whole = self.place, True
-        for step in path:
-            inner = place.child(step)
-            if inner is None:
-                is_whole = False
-                break
-            place = inner
-        if (key or not is_whole) and place.key_line:
+        place, is_written = self.nearest_place(path)
+        if (key or not is_written) and place.key_line:
             return Span(self.file, place.key_line, place.key_column)
         return Span(self.file, place.line, place.column)
 

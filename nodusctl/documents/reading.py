@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from nodusctl.base.diagnostics import Diagnostic, Severity, Span, error, in_order, warning
+from nodusctl.base.diagnostics import Diagnostic, Span, error, in_order, warning
 from nodusctl.documents.composing import compose
 from nodusctl.documents.document import Document, Place, SourceFile
 from nodusctl.documents.faults import MAX_BYTES, forbidden_characters, not_utf8, too_large
@@ -127,8 +127,3 @@ def _kinds_of(value: dict[str, object]) -> frozenset[str]:
 def _empty_file(path: str, *, is_error: bool) -> Diagnostic:
     make = error if is_error else warning
     return make("Invalid", "The file is empty.", "It holds no document.", "Write an object into it, or remove it.", span=Span(path, 1, 1))
-
-
-def has_faults(loaded: Loaded) -> bool:
-    """True if anything read was wrong; removals by absence are then not planned."""
-    return any(diagnostic.severity is Severity.ERROR for diagnostic in loaded.diagnostics)

@@ -6,7 +6,6 @@ objects the plan touches, and over those an earlier apply left unfinished.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -17,6 +16,7 @@ from nodusctl.base.ids import Address
 from nodusctl.engine.locking import under_plan_lock
 from nodusctl.engine.refusing import facts_moved, secret_moved, stale_diagnostic, wrong_provider_version
 from nodusctl.engine.repricing import RateOf, reprice
+from nodusctl.engine.sealing_secrets import sealed_values
 from nodusctl.engine.secret_values import fingerprints
 from nodusctl.executor.drive import drive
 from nodusctl.executor.outside import Outside
@@ -71,10 +71,12 @@ def apply_plan(
     secrets: SecretValues | None = None,
 ) -> ApplyResult:
     """Carry a plan out. UserError for a lock that is held (13), a plan the state has left behind (11), a price above its ceiling (12)."""
+    # Asked before the lock too: a refused plan leaves the state byte for byte, and the order of refusals puts the price last.
+    _refuse_if_behind(plan, plan_hash(plan), outside.journal.snapshot(), outside)
+    repriced, notes = reprice(plan, rate_of, outside.clock.now()) if settings.is_saved_plan else (plan, ())
     blocked = blocking(plan, settings)
     if blocked:
         return ApplyResult(exit_code=ExitCode.BLOCKED, diagnostics=tuple(as_diagnostic(reason) for reason in blocked))
-    repriced, notes = reprice(plan, rate_of, outside.clock.now()) if settings.is_saved_plan else (plan, ())
     start = _Start(plan=plan, repriced=repriced, outside=outside, command=command, settings=settings, secrets=secrets or SecretValues())
     consumed = under_plan_lock(outside.claims, command, settings.lock_timeout, lambda: _consume(start))
     outcomes = _drive(outside, consumed.touched, consumed.snapshot, settings, interrupts)
@@ -168,12 +170,6 @@ def _refuse_if_behind(plan: Plan, digest_shown: str, snapshot: Snapshot, outside
 
 def _consumption(start: _Start, digest_shown: str, after: RecordsAfter) -> Consumption:
     plan, outside = start.plan, start.outside
-    sealed = {
-        f"secret/{after.uids[address]}/{key}": base64.b64encode(value).decode()
-        for address, values in start.secrets.by_address.items()
-        if address in after.uids
-        for key, value in values.items()
-    }
     return Consumption(
         operation_id=outside.ids.new_uid(),
         command=start.command,
@@ -186,7 +182,7 @@ def _consumption(start: _Start, digest_shown: str, after: RecordsAfter) -> Consu
         action_addresses=tuple(str(action.address) for action in plan.actions),
         records=after.records,
         statuses=after.statuses,
-        sealed=sealed,
+        sealed=sealed_values(start.secrets.by_address, after, outside.journal, outside.journal.snapshot()),
         project=plan.basis.project,
     )
 

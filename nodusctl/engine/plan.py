@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nodusctl.base.clock import Clock
-from nodusctl.base.diagnostics import Diagnostic, error
 from nodusctl.base.exits import UserError
 from nodusctl.base.ids import Address, IdSource
-from nodusctl.base.nearest import nearest
+from nodusctl.engine.naming import refuse_other_project, unknown_object
 from nodusctl.engine.specs import Specs, no_documents, read_specs
 from nodusctl.engine.worlds import Sources, gather
 from nodusctl.plan.plan import AllowFlags, Plan
@@ -88,22 +87,6 @@ def former_defaults(kind: str, applied: Mapping[str, Any]) -> Mapping[str, Any]:
 
     model, _ = read_spec(KINDS[kind], dict(applied))
     return applied if model is None else canonical_spec(with_defaults(kind, model))
-
-
-def refuse_other_project(journal: Journal, project: ProjectFile) -> None:
-    """A state belongs to one project; planning another one against it would remove everything."""
-    known = journal.facts().get("project")
-    if known and known != project.project:
-        detail = f"The state has project {known}; the project file says {project.project}."
-        fix = f"Write project: {known} in nodusctl.yaml, or give this project a state of its own (state:)."
-        raise UserError(error("Invalid", "The state belongs to another project.", detail, fix, field="project"))
-
-
-def unknown_object(address: Address, known: Iterable[Address]) -> Diagnostic:
-    """A name given by hand that nothing answers to."""
-    near = nearest(str(address), [str(one) for one in known])
-    fix = f"Did you mean {near}?" if near else "See what there is:\n  nodusctl get ws"
-    return error("NotFound", "No such object.", f"{address} is in no file and not in the state.", fix, address=str(address))
 
 
 def _refuse_unknown(named: Sequence[Address], specs: Specs, snapshot: Snapshot) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from nodusctl.base.clock import Clock
 from nodusctl.base.exits import UserError
 from nodusctl.base.ids import Address, IdSource
-from nodusctl.engine.plan import refuse_other_project, unknown_object
+from nodusctl.engine.naming import refuse_other_project, unknown_object
 from nodusctl.engine.worlds import Sources, gather
 from nodusctl.plan.plan import AllowFlags, Plan
 from nodusctl.planner.build import build_plan

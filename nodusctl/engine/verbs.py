@@ -2,17 +2,21 @@
 
 A verb changes the live spec, not what the file wrote, so the next plan leaves the field alone unless the file writes it. stop on a
 Workspace with a schedule or windows only asks once and leaves spec.state, so that later windows still open.
+
+The surprise: a verb writes the record only, never the status. Another process may be at work on the object at this very moment, and what
+it learns of a machine must not be overwritten by what was known before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 from nodusctl.base.diagnostics import error
 from nodusctl.base.exits import ExitCode, UserError
 from nodusctl.base.ids import Address
-from nodusctl.base.timestamps import format_time
+from nodusctl.base.timestamps import format_time, parse_time
 from nodusctl.engine.applying import ApplyResult, ApplySettings, resume
 from nodusctl.engine.locking import under_plan_lock
 from nodusctl.executor.outside import Outside
@@ -20,9 +24,9 @@ from nodusctl.executor.runs import Interrupts
 from nodusctl.ports.journal import Consumption
 from nodusctl.state.records import PutRecord, Record
 from nodusctl.state.snapshot import Snapshot, Standing
-from nodusctl.state.status import ObjectStatus
+from nodusctl.state.status import Phase
 
-Change = Callable[[Record, ObjectStatus, str], tuple[Record, ObjectStatus]]
+Change = Callable[[Record, datetime], Record]
 _STOP_REQUEST, _START_REQUEST = "nodus.dev/stop-requested-at", "nodus.dev/start-requested-at"
 
 
@@ -32,7 +36,8 @@ def start(address: Address, *, outside: Outside, command: str, settings: ApplySe
     if standing.record.approval is None:
         fix = "Plan and apply it once, so that an offer and its price are approved:\n  nodusctl apply"
         raise UserError(error("Forbidden", "No offer is approved for this Workspace.", fix=fix, address=str(address)))
-    return _said(address, _started, outside=outside, command=command, settings=settings, interrupts=interrupts)
+    under_plan_lock(outside.claims, command, settings.lock_timeout, lambda: _write(address, _started, outside, command))
+    return resume(outside, (address,), settings, interrupts)
 
 
 def stop(
@@ -47,7 +52,9 @@ def stop(
     """End today's session and save the home; ``parks`` also holds later windows."""
     workspace(outside, address)
     change = _parked if parks else _stopped
-    return _said(address, change, outside=outside, command=command, settings=settings, interrupts=interrupts)
+    under_plan_lock(outside.claims, command, settings.lock_timeout, lambda: _write(address, change, outside, command))
+    _preempt_start(outside, address)
+    return resume(outside, (address,), settings, interrupts)
 
 
 def workspace(outside: Outside, address: Address) -> Standing:
@@ -60,18 +67,20 @@ def workspace(outside: Outside, address: Address) -> Standing:
     return standing
 
 
-def _said(
-    address: Address, change: Change, *, outside: Outside, command: str, settings: ApplySettings, interrupts: Interrupts
-) -> ApplyResult:
-    under_plan_lock(outside.claims, command, settings.lock_timeout, lambda: _write(address, change, outside, command))
-    return resume(outside, (address,), settings, interrupts)
+def _preempt_start(outside: Outside, address: Address) -> None:
+    """Take a start that is under way from whoever waits for its call: the stop settles it instead of waiting too."""
+    snapshot = outside.journal.snapshot()
+    standing = snapshot.standings[address]
+    if standing.has_open_intent and standing.status.phase in {Phase.PENDING, Phase.STARTING}:
+        home = snapshot.get(Address("volume", str(standing.record.spec.get("volume", ""))))
+        key = home.record.uid if home is not None else standing.record.uid
+        outside.claims.drop(outside.claims.preempt(key, "stop", outside.call_limit))
 
 
 def _write(address: Address, change: Change, outside: Outside, command: str) -> None:
     snapshot: Snapshot = outside.journal.snapshot()
     standing = snapshot.standings[address]
-    now = format_time(outside.clock.now())
-    record, status = change(standing.record, standing.status, now)
+    record = change(standing.record, outside.clock.now())
     uid = outside.ids.new_uid()
     outside.journal.consume(
         Consumption(
@@ -85,26 +94,29 @@ def _write(address: Address, change: Change, outside: Outside, command: str) -> 
             plan_id=uid,
             action_addresses=(str(address),),
             records=(PutRecord(record),),
-            statuses={record.uid: status},
             project=outside.project,
         )
     )
 
 
-def _started(record: Record, status: ObjectStatus, now: str) -> tuple[Record, ObjectStatus]:
-    record = replace(record, annotations={**record.annotations, _START_REQUEST: now})
-    return _with_state(record, "Running"), replace(status, start_is_asked=True)
+def _started(record: Record, now: datetime) -> Record:
+    return _with_state(_asked(record, _START_REQUEST, now), "Running")
 
 
-def _stopped(record: Record, status: ObjectStatus, now: str) -> tuple[Record, ObjectStatus]:
+def _stopped(record: Record, now: datetime) -> Record:
     has_windows = bool(record.spec.get("schedule")) or "nodus.dev/windows" in record.annotations
-    if not has_windows:
-        return _parked(record, status, now)
-    return replace(record, annotations={**record.annotations, _STOP_REQUEST: now}), replace(status, start_is_asked=False)
+    return _asked(record, _STOP_REQUEST, now) if has_windows else _parked(record, now)
 
 
-def _parked(record: Record, status: ObjectStatus, now: str) -> tuple[Record, ObjectStatus]:
-    return _with_state(record, "Stopped"), replace(status, start_is_asked=False)
+def _parked(record: Record, now: datetime) -> Record:
+    return _with_state(record, "Stopped")
+
+
+def _asked(record: Record, request: str, now: datetime) -> Record:
+    """The request at ``now``; a moment later where it was already made at this very one, since an equal value asks for nothing."""
+    former = record.annotations.get(request)
+    moment = max(now, parse_time(former) + timedelta(milliseconds=1)) if former else now
+    return replace(record, annotations={**record.annotations, request: format_time(moment)})
 
 
 def _with_state(record: Record, state: str) -> Record:

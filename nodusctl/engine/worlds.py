@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Protocol
 
 import nodusctl
 from nodusctl.base.clock import Clock
 from nodusctl.base.diagnostics import Diagnostic
 from nodusctl.base.ids import IdSource
+from nodusctl.engine.history import past_startups
 from nodusctl.engine.market import ask_markets, configured_rates
 from nodusctl.engine.secret_values import planned_fingerprints
 from nodusctl.engine.specs import Specs
@@ -101,9 +100,10 @@ def gather(
         policy=_policy(project),
         ignored=tuple(parse_ignored(rule.path, rule.reason) for rule in project.settings.ignore or ()),
         lease_term=project.settings.lease_term,
+        window_lead=project.settings.window_lead,
         intents=journal.open_intents(),
         entries=journal.entries() if _has_budgets(snapshot, specs) else (),
-        startups=_startups(journal) if _may_start(snapshot, specs) else {},
+        startups=past_startups(journal) if _may_start(snapshot, specs) else {},
         secret_hmacs=hmacs,
         diagnostics=_remarks(specs, warnings),
     )
@@ -135,13 +135,3 @@ def _may_start(snapshot: Snapshot, specs: Specs | None) -> bool:
         if standing is None or standing.record.applied != dict(one.written):
             return True
     return False
-
-
-def _startups(journal: Journal) -> dict[str, tuple[timedelta, ...]]:
-    """How long past starts took, launch accepted to tools answering, by offering."""
-    found: defaultdict[str, list[timedelta]] = defaultdict(list)
-    for attempt in journal.attempts():
-        accepted, ready = attempt.timings.acquired_at, attempt.timings.ready_at
-        if attempt.terms is not None and accepted is not None and ready is not None:
-            found[attempt.terms.offering].append(ready - accepted)
-    return {offering: tuple(spans) for offering, spans in found.items()}

@@ -13,6 +13,7 @@ from nodusctl.attempts.intents import Intent, StepKind
 from nodusctl.base.money import Money
 from nodusctl.executor.intending import boot_name
 from nodusctl.executor.outside import Outside
+from nodusctl.executor.pushing import files_of, pushing
 from nodusctl.lifecycle.situation import Situation
 from nodusctl.ports.providers import LoadedProvider
 from nodusctl.ports.reach import Access
@@ -43,6 +44,8 @@ def call_of(outside: Outside, situation: Situation, intent: Intent) -> Call:
             return _launching(outside, loaded, intent)
         case StepKind.HAND_OVER_KEYS:
             return _handing_over(outside, situation)
+        case StepKind.PUSH:
+            return pushing(outside.reach, access_to(outside, situation), files_of(outside.journal, intent.request, situation.login_keys))
         case StepKind.QUIESCE:
             request = AgentRequest(command=AgentCommand.QUIESCE, grace_seconds=int(intent.request["grace_seconds"]))
             return _asking(outside, access_to(outside, situation), request)

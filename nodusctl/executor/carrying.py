@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from nodusctl.attempts.intents import Intent
 from nodusctl.executor import concluding
 from nodusctl.executor.calling import Call, call_of, lookup_of
@@ -9,6 +11,7 @@ from nodusctl.executor.intending import Outward, intend
 from nodusctl.executor.outside import Outside
 from nodusctl.lifecycle.marks import write_mark, write_queue
 from nodusctl.lifecycle.outcomes import Outcome
+from nodusctl.lifecycle.settling import MAKES_A_THING
 from nodusctl.lifecycle.situation import Situation
 from nodusctl.lifecycle.steps import Abandon, Mark, QueueAttempt, Resend, Settle
 from nodusctl.lifecycle.written import Written
@@ -16,11 +19,13 @@ from nodusctl.ports.journal import Claim, Closing, Opening
 
 
 def begin(outside: Outside, situation: Situation, step: Outward | Settle | Resend, claim: Claim) -> tuple[Intent, Call]:
-    """Commit the intent of a new call, or take up an open one; returns the call to make."""
+    """Commit the intent of a new call, or take up an open one; the call to make. StaleClaim where the claim was lost: then no call."""
     if isinstance(step, Settle):
+        outside.claims.heartbeat(claim)
         return step.intent, lookup_of(outside, step.intent)
     if isinstance(step, Resend):
-        return step.intent, call_of(outside, situation, step.intent)
+        intent = _sent_again(outside, situation, step.intent, claim)
+        return intent, call_of(outside, situation, intent)
     intended = intend(outside, situation, step)
     outside.journal.open(
         Opening(
@@ -33,6 +38,16 @@ def begin(outside: Outside, situation: Situation, step: Outward | Settle | Resen
         )
     )
     return intended.intent, call_of(outside, situation, intended.intent)
+
+
+def _sent_again(outside: Outside, situation: Situation, intent: Intent, claim: Claim) -> Intent:
+    """The intent as it is sent again. What was absent before this call proves nothing about it (rule R3), so its absences start over."""
+    if intent.step not in MAKES_A_THING:
+        outside.claims.heartbeat(claim)
+        return intent
+    fresh = replace(intent, opened_at=situation.now, absences=())
+    outside.journal.close(Closing(claim=claim, intent=fresh))
+    return fresh
 
 
 def finish(outside: Outside, claim: Claim, outcome: Outcome) -> None:

@@ -5,6 +5,7 @@ The surprise: the same function concludes a call and a look-up, because what a t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -17,8 +18,24 @@ from nodusctl.lifecycle.settling import MAKES_A_THING
 from nodusctl.lifecycle.situation import Sightings, Situation
 from nodusctl.lifecycle.written import Written
 from nodusctl.provider.agent import AgentAnswer
-from nodusctl.provider.machines import Disk, DiskState, Machine, MachineState, Release, Revision, RevisionState
+from nodusctl.provider.machines import Disk, DiskState, Machine, MachineState, Release, ReleaseState, Revision, RevisionState
 from nodusctl.provider.replies import Done, Refused, Reply, Unknown
+from nodusctl.state.status import Phase
+
+_PLACES = frozenset({StepKind.LAUNCH, StepKind.CREATE_DISK})
+"""Steps that try an offer: a home whose disk can't be made in a place can't start there either."""
+
+
+def _free_disk(intent: Intent) -> Disk:
+    return Disk(id=str(intent.request["disk_id"]), state=DiskState.GONE)
+
+
+_GONE: dict[StepKind, Callable[[Intent], Release | Disk]] = {
+    StepKind.RELEASE: lambda intent: Release(state=ReleaseState.GONE),
+    StepKind.DELETE_DISK: _free_disk,
+    StepKind.DETACH: _free_disk,
+}
+"""What "not found" means where the aim is that a thing be gone: it is. Only ids this account has shown us come here (rule R5)."""
 
 
 def conclude(situation: Situation, intent: Intent, reply: Reply[Any]) -> Outcome:
@@ -28,8 +45,10 @@ def conclude(situation: Situation, intent: Intent, reply: Reply[Any]) -> Outcome
             return outcomes.went_quiet(situation, intent, is_quiet=False, detail=reply.detail)
         case Unknown():
             return outcomes.unknown(situation, intent, reply)
-        case Refused() if intent.step is StepKind.LAUNCH:
+        case Refused() if intent.step in _PLACES:
             return outcomes.launch_refused(situation, intent, reply)
+        case Refused(code="NotFound") if intent.step in _GONE:
+            return _done(situation, intent, _GONE[intent.step](intent))
         case Refused() if intent.step is StepKind.QUIESCE:
             return outcomes.went_quiet(situation, intent, is_quiet=False, detail=f"{reply.code} {reply.message}")
         case Refused():
@@ -56,7 +75,7 @@ def conclude_lookup(situation: Situation, intent: Intent, reply: Reply[Any]) -> 
 
 def abandoned(situation: Situation, intent: Intent) -> Outcome:
     """The call is proved not to have happened: a launch gives its hold back, and the next try has another token."""
-    if intent.step is StepKind.LAUNCH:
+    if intent.step in _PLACES:
         return outcomes.launch_refused(situation, intent, Refused(code="Unavailable", message="the request never arrived"))
     return Outcome(written=Written(), intent=replace(closed(intent, situation, "absent"), state=IntentState.CANCELLED))
 
@@ -96,7 +115,8 @@ def after_probe(
         case Done(value=answer):
             attempt = situation.attempt
             missing = _missing(answer, tools)
-            if attempt is None or attempt.timings.registered_at is None or missing:
+            is_wanted = situation.status.phase in {Phase.STARTING, Phase.RECOVERING}
+            if attempt is None or attempt.timings.registered_at is None or missing or not is_wanted:
                 return replace(succeeded(asked, "probe"), answer=answer, asked_in_vain=missing), None
             return replace(succeeded(asked, "probe"), answer=answer), outcomes.became_ready(situation, answer)
         case Refused():
@@ -126,6 +146,8 @@ def _done(situation: Situation, intent: Intent, value: Any) -> Outcome:
             return outcomes.released(situation, intent, value)
         case StepKind.HAND_OVER_KEYS, AgentAnswer():
             return outcomes.keys_handed_over(situation, intent, value)
+        case StepKind.PUSH, AgentAnswer():
+            return outcomes.secrets_pushed(situation, intent)
         case StepKind.QUIESCE, AgentAnswer():
             return outcomes.went_quiet(situation, intent, is_quiet=value.is_quiet, detail="")
         case StepKind.SAVE, Revision():

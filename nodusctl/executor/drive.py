@@ -30,7 +30,11 @@ def drive(
     outside: Outside, objects: Iterable[tuple[str, Address]], addresses: Mapping[Address, str], limits: Limits, interrupts: Interrupts
 ) -> tuple[ObjectOutcome, ...]:
     """Carry the objects on; outcomes in the order given."""
-    return _Driver(outside, tuple(objects), addresses, limits, interrupts).run()
+    driver = _Driver(outside, tuple(objects), addresses, limits, interrupts)
+    try:
+        return driver.run()
+    finally:
+        driver.drop_claims()
 
 
 class _Driver:
@@ -64,6 +68,13 @@ class _Driver:
                 break
             self._rest()
         return tuple(self._outcome(run) for run in self._runs.values())
+
+    def drop_claims(self) -> None:
+        """Give back what is held, also where the run ends by an exception."""
+        for uid, run in self._runs.items():
+            if run.claim is not None:
+                self._outside.claims.drop(run.claim)
+                self._runs[uid] = replace(run, claim=None)
 
     def _advance_ready(self) -> None:
         if self._interrupts.is_soft:
@@ -171,8 +182,6 @@ class _Driver:
 
     def _outcome(self, run: ObjectRun) -> ObjectOutcome:
         stored = self._outside.journal.load(run.uid) if not run.is_removed else None
-        if run.claim is not None:
-            self._outside.claims.drop(run.claim)
         is_ok = run.standing is Standing.OVER and not run.code
         code, message = run.code, run.because
         if not is_ok and not code:

@@ -31,6 +31,7 @@ from nodusctl.lifecycle.steps import (
     GrowDisk,
     HandOverKeys,
     Launch,
+    PushSecrets,
     Quiesce,
     Release,
     SaveHome,
@@ -44,7 +45,18 @@ from nodusctl.state.terms import Terms
 
 HOME_MOUNT = "/home/nodus"
 Outward = (
-    CreateDisk | DropEmptyDisk | Launch | AttachHome | HandOverKeys | Quiesce | Release | DetachHome | SaveHome | GrowDisk | DeleteDisk
+    CreateDisk
+    | DropEmptyDisk
+    | Launch
+    | AttachHome
+    | HandOverKeys
+    | PushSecrets
+    | Quiesce
+    | Release
+    | DetachHome
+    | SaveHome
+    | GrowDisk
+    | DeleteDisk
 )
 
 
@@ -112,7 +124,7 @@ def _boot_document(
     plan = BootPlan(
         host_key=bootstrap.private,
         service_key=service.public,
-        person_keys=outside.person_keys(situation.record),
+        person_keys=situation.login_keys,
         tools=served_tools(situation, platform.tools),
         edge_seconds=edge_seconds,
         idle_timeout_seconds=int(idle.total_seconds()) or None,
@@ -141,6 +153,7 @@ def _launch_request(outside: Outside, situation: Situation, terms: Terms, edge_s
     floor = (spec.get("resources") or {}).get("disk")
     return {
         "name": _ownership(outside, situation).machine_name,
+        "offer_key": terms.offer_key,
         "offer_id": terms.offering,
         "instance_type": terms.instance_type,
         "zone": terms.zone,
@@ -156,17 +169,46 @@ def _launch_request(outside: Outside, situation: Situation, terms: Terms, edge_s
     }
 
 
+def _push(outside: Outside, situation: Situation, step: PushSecrets) -> Intended:
+    """What is pushed, by name and version; the values stay in the vault until the call is made."""
+    spec, terms = situation.record.spec, _attempt(situation).terms
+    assert terms is not None
+    request = {
+        "machine_id": _machine_id(situation),
+        "secrets": [_pinned(situation, mount) for mount in spec.get("secrets", ())],
+        "env": [_variable(situation, variable) for variable in spec.get("env", ())],
+        "keys_digest": situation.login_keys_digest,
+    }
+    return _plain(outside, situation, StepKind.PUSH, provider=terms.provider, request=request, target=situation.uid)
+
+
+def _pinned(situation: Situation, mount: Mapping[str, Any]) -> dict[str, Any]:
+    """One mounted Secret with the version it is pinned to: the one written, else the latest."""
+    facts = situation.secrets[str(mount["name"])]
+    version = int(mount.get("version") or facts.version)
+    return {"name": mount["name"], "uid": facts.uid, "version": version, "keys": list(facts.keys)}
+
+
+def _variable(situation: Situation, variable: Mapping[str, Any]) -> dict[str, Any]:
+    selector = (variable.get("valueFrom") or {}).get("secretKeyRef")
+    if selector is None:
+        return {"name": variable["name"], "value": str(variable.get("value", ""))}
+    return {"name": variable["name"], "key": selector["key"], "secret": _pinned(situation, {"name": selector["name"]})}
+
+
 def _create_disk(outside: Outside, situation: Situation, step: CreateDisk) -> Intended:
     assert situation.home is not None
     size_bytes = quantity_units(str(situation.home.record.spec.get("size", "50Gi")))
     request = {
         "name": f"nodus-{situation.home.record.address.name}-{situation.home.record.uid[:8]}",
+        "offer_key": step.terms.offer_key,
         "zone": step.terms.zone,
         "location": step.terms.location,
         "size_bytes": size_bytes,
         "tags": dict(_ownership(outside, situation, of_home=True).tags()),
     }
-    target, try_number = situation.home.record.uid, _attempt(situation).try_number + 1
+    # Each refused or absent try counts, so that no two disks of one Attempt are ever asked for under one token.
+    target, try_number = situation.home.record.uid, len(_attempt(situation).refusals) + 1
     return _plain(
         outside, situation, StepKind.CREATE_DISK, provider=step.terms.provider, request=request, target=target, try_number=try_number
     )
@@ -192,9 +234,7 @@ def _detach(outside: Outside, situation: Situation, step: DetachHome) -> Intende
 
 
 def _save(outside: Outside, situation: Situation, step: SaveHome) -> Intended:
-    intended = _on_home_disk(outside, situation, StepKind.SAVE, {"number": step.number})
-    try_number = 1 + situation.failed_times("save-failed")
-    return replace(intended, intent=_retokened(situation, intended.intent, try_number))
+    return _on_home_disk(outside, situation, StepKind.SAVE, {"number": step.number})
 
 
 def _on_machine(kind: StepKind, extra: Callable[[Outside, Situation], Mapping[str, Any]]) -> Callable[..., Intended]:
@@ -230,6 +270,7 @@ _MAKERS: dict[type, Callable[..., Intended]] = {
     AttachHome: _attach,
     DetachHome: _detach,
     SaveHome: _save,
+    PushSecrets: _push,
     HandOverKeys: _on_machine(StepKind.HAND_OVER_KEYS, lambda outside, situation: {}),
     Quiesce: _on_machine(StepKind.QUIESCE, _grace),
     Release: _on_machine(StepKind.RELEASE, lambda outside, situation: {}),

@@ -9,18 +9,23 @@ from nodusctl.attempts.attempt import Attempt
 from nodusctl.base.exits import UserError
 from nodusctl.base.ids import Address
 from nodusctl.executor.outside import Outside
-from nodusctl.lifecycle.situation import HomeVolume, Platform, Sightings, Situation
+from nodusctl.lifecycle.situation import HomeVolume, Platform, SecretFacts, Sightings, Situation
 from nodusctl.ports.journal import StoredObject
 from nodusctl.ports.providers import LoadedProvider
 
 
 def situation_of(outside: Outside, uid: str, sightings: Sightings, addresses: Mapping[Address, str]) -> Situation | None:
-    """The Situation of one object now; None once its record is gone. ``addresses`` finds the home Volume's uid by address."""
+    """The Situation of one object now; None once its record is gone. ``addresses`` finds the home Volume's uid by address.
+
+    Sightings of an Attempt that is over are left out.
+    """
     stored = outside.journal.load(uid)
     if stored is None:
         return None
     home, home_is_missing = _home(outside, stored, addresses)
     current = next((a for a in stored.attempts if a.uid == stored.status.attempt_uid), None)
+    if sightings.attempt_uid != stored.status.attempt_uid:
+        sightings = Sightings(attempt_uid=stored.status.attempt_uid)
     return Situation(
         now=outside.clock.now(),
         project=outside.project,
@@ -35,6 +40,8 @@ def situation_of(outside: Outside, uid: str, sightings: Sightings, addresses: Ma
         home_is_missing=home_is_missing,
         platforms=_platforms(outside, stored, home, current),
         sightings=sightings,
+        secrets=_secrets(outside, stored, addresses),
+        login_keys=outside.person_keys(stored.record) if stored.record.address.kind == "workspace" else (),
         rules=outside.rules,
     )
 
@@ -51,6 +58,23 @@ def _home(outside: Outside, stored: StoredObject, addresses: Mapping[Address, st
     uid = addresses.get(Address("volume", name))
     volume = outside.journal.load(uid) if uid else None
     return (HomeVolume(record=volume.record, status=volume.status), False) if volume is not None else (None, True)
+
+
+def _secrets(outside: Outside, stored: StoredObject, addresses: Mapping[Address, str]) -> dict[str, SecretFacts]:
+    """The Secrets a Workspace mounts or refers to. One that is gone from the state is left out."""
+    spec = stored.record.spec
+    if stored.record.address.kind != "workspace" or not (spec.get("secrets") or spec.get("env")):
+        return {}
+    selectors = (((variable.get("valueFrom") or {}).get("secretKeyRef") or {}) for variable in spec.get("env", ()))
+    names = {str(mount["name"]) for mount in spec.get("secrets", ())} | {str(s["name"]) for s in selectors if s}
+    found = {}
+    for name in sorted(names):
+        uid = addresses.get(Address("secret", name))
+        known = outside.journal.load(uid) if uid else None
+        if known is not None and known.status.secret is not None:
+            standing = known.status.secret
+            found[name] = SecretFacts(uid=known.record.uid, version=standing.version, keys=tuple(sorted(standing.hmacs)))
+    return found
 
 
 def _platforms(outside: Outside, stored: StoredObject, home: HomeVolume | None, attempt: Attempt | None) -> dict[str, Platform]:

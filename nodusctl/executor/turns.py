@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from nodusctl.attempts.intents import Intent
@@ -16,10 +17,10 @@ from nodusctl.executor.outside import Outside
 from nodusctl.executor.runs import ObjectRun, Standing
 from nodusctl.executor.situations import claim_key, situation_of
 from nodusctl.lifecycle.next_step import next_step
-from nodusctl.lifecycle.situation import Situation
+from nodusctl.lifecycle.situation import Sightings, Situation
 from nodusctl.lifecycle.steps import Abandon, GiveUp, Look, Mark, Probe, QueueAttempt, Resend, Settle, Wait
 from nodusctl.lifecycle.written import Written
-from nodusctl.ports.journal import StaleClaim
+from nodusctl.ports.journal import Claim, StaleClaim
 from nodusctl.ports.progress import ProgressReport
 from nodusctl.provider.replies import Reply
 from nodusctl.state.status import Phase
@@ -43,7 +44,7 @@ def advance(outside: Outside, run: ObjectRun, addresses: Mapping[Address, str]) 
     if situation is None:
         return Turn(run=_over(outside, run, "", "removed", is_removed=True))
     step = next_step(situation)
-    run = _reported(outside, run, situation, step)
+    run = _reported(outside, replace(run, sightings=situation.sightings), situation, step)
     match step:
         case None:
             code = situation.status.reason if situation.status.phase is Phase.FAILED else ""
@@ -96,13 +97,15 @@ def finish_call(outside: Outside, run: ObjectRun, reply: Reply[Any], addresses: 
     situation = situation_of(outside, run.uid, run.sightings, addresses)
     if situation is None:
         return _over(outside, run, "", "removed", is_removed=True)
+    if flight.intent is None and situation.sightings.attempt_uid != run.sightings.attempt_uid:
+        return run
     if flight.intent is None:
-        return _after_reading(outside, run, situation, flight.step, reply)
+        return _after_reading(outside, run, situation, partial(_read, flight.step, reply), addresses)
     is_lookup = isinstance(flight.step, Settle)
     intent = next((i for i in situation.intents if i.id == flight.intent.id), flight.intent)
     outcome = (concluding.conclude_lookup if is_lookup else concluding.conclude)(situation, intent, reply)
     name = f"settle-{intent.step}" if isinstance(flight.step, Settle | Resend) else str(intent.step)
-    run = replace(run, sightings=concluding.remember(situation, run.sightings, name, outcome))
+    run = replace(run, sightings=concluding.remember(situation, situation.sightings, name, outcome))
     if run.claim is None:
         return _taken_over(outside, run)
     try:
@@ -112,26 +115,38 @@ def finish_call(outside: Outside, run: ObjectRun, reply: Reply[Any], addresses: 
     return run
 
 
-def _after_reading(outside: Outside, run: ObjectRun, situation: Situation, step: object, reply: Reply[Any]) -> ObjectRun:
-    if isinstance(step, Look):
-        sightings, written = concluding.after_look(situation, run.sightings, reply)
-    else:
-        tools = served_tools(situation, situation.platform.tools if situation.platform else frozenset())
-        sightings, written = concluding.after_probe(situation, run.sightings, reply, tools)
-    run = replace(run, sightings=sightings)
-    return run if written is None else _noted(outside, run, situation, written)
+Reading = Callable[[Situation, Sightings], tuple[Sightings, Written | None]]
 
 
-def _noted(outside: Outside, run: ObjectRun, situation: Situation, written: Written) -> ObjectRun:
-    """Write down a reading. Where somebody else is at work on the object it is left to them, and looked at again."""
+def _after_reading(outside: Outside, run: ObjectRun, situation: Situation, read: Reading, addresses: Mapping[Address, str]) -> ObjectRun:
+    """Remember a reading, and write down what is new in it. Where somebody else is at work on the object that is left to them."""
+    sightings, written = read(situation, situation.sightings)
+    if written is None:
+        return replace(run, sightings=sightings)
     claim = run.claim or outside.claims.claim(claim_key(situation), "note", outside.call_limit)
     if claim is None:
-        return _taken_over(outside, run)
+        return _taken_over(outside, replace(run, sightings=sightings))
+    # Without the claim the object may have moved since it was loaded: read the reply again, on what stands now.
+    fresh = situation_of(outside, run.uid, run.sightings, addresses) if run.claim is None else situation
+    after = replace(run, sightings=sightings, claim=claim)
+    is_same = fresh is not None and fresh.sightings.attempt_uid == sightings.attempt_uid
+    written = read(fresh, fresh.sightings)[1] if fresh is not None and is_same else None
+    return after if written is None else _noted(outside, after, claim, written)
+
+
+def _read(step: object, reply: Reply[Any], situation: Situation, sightings: Sightings) -> tuple[Sightings, Written | None]:
+    if isinstance(step, Look):
+        return concluding.after_look(situation, sightings, reply)
+    tools = served_tools(situation, situation.platform.tools if situation.platform else frozenset())
+    return concluding.after_probe(situation, sightings, reply, tools)
+
+
+def _noted(outside: Outside, run: ObjectRun, claim: Claim, written: Written) -> ObjectRun:
     try:
         carrying.note(outside, claim, written)
     except StaleClaim:
         return _taken_over(outside, run)
-    return replace(run, claim=claim)
+    return run
 
 
 def _taken_over(outside: Outside, run: ObjectRun) -> ObjectRun:

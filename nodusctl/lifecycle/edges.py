@@ -6,7 +6,7 @@ The edge is min(stopAt, money edge, launch + leaseTerm). It is part of the creat
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from nodusctl.base.money import Money
 from nodusctl.base.timestamps import parse_time
@@ -32,9 +32,9 @@ def edge_of(situation: Situation, terms: Terms) -> Edge:
     """The edge and first hold of a launch now (money.md, "Cap"; lifecycle.md, "The armed edge")."""
     billing = caps.BillingTerms.frozen(terms)
     longest = situation.rules.lease_term
-    stop_at = _stop_at(situation)
-    if stop_at is not None:
-        longest = min(longest, max(stop_at, timedelta(0)))
+    stop_at = stop_at_of(situation)
+    if stop_at is not None and stop_at > situation.now:
+        longest = min(longest, stop_at - situation.now)
     remaining = remaining_cap(situation)
     is_too_small = False
     if remaining is not None:
@@ -53,9 +53,7 @@ def remaining_cap(situation: Situation) -> Money | None:
     return cap - used.held - used.charged
 
 
-def _stop_at(situation: Situation) -> timedelta | None:
+def stop_at_of(situation: Situation) -> datetime | None:
+    """``spec.schedule.stopAt``, or None."""
     text = (situation.record.spec.get("schedule") or {}).get("stopAt")
-    if not isinstance(text, str):
-        return None
-    from_now = parse_time(text) - situation.now
-    return from_now if from_now > timedelta(0) else None
+    return parse_time(text) if isinstance(text, str) else None

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from nodusctl.attempts.attempt import Attempt
-from nodusctl.attempts.events import AttemptClosed, AttemptQueued, HomeNotSaved, StopAsked, WentQuiet
+from nodusctl.attempts.events import AttemptClosed, AttemptQueued, Event, HomeNotSaved, StopAsked, WentQuiet
 from nodusctl.lifecycle.money import charge_of
 from nodusctl.lifecycle.situation import Situation
 from nodusctl.lifecycle.steps import Mark, MarkKind, QueueAttempt
-from nodusctl.lifecycle.wanted import Aim, handled_now, wanted
+from nodusctl.lifecycle.wanted import START_REQUEST, Aim, handled_now, is_asked, wanted
 from nodusctl.lifecycle.written import Written, moved, with_condition
 from nodusctl.placement.rounding import billed_seconds
 from nodusctl.pricing.charge import elapsed_seconds
@@ -80,7 +80,7 @@ def _settle_spec(situation: Situation, step: Mark) -> Written:
 
 def _rest(situation: Situation, step: Mark) -> Written:
     """The end of a stop, or of a start that nothing was allocated for; a start asked for meanwhile goes on from the kept disk."""
-    if situation.status.start_is_asked and wanted(situation).aim is Aim.RUN:
+    if wanted(situation).aim is Aim.RUN and (situation.status.start_is_asked or is_asked(situation, START_REQUEST)):
         return _begin_start(situation, step)
     status = replace(
         situation.status,
@@ -92,14 +92,16 @@ def _rest(situation: Situation, step: Mark) -> Written:
     )
     status = with_condition(status, "Stopped", True, status.stop_reason, situation.now)
     after, events = moved(situation, status, Phase.STOPPED, status.stop_reason)
-    return Written(events=(*events, *_closed(situation, "Cancelled", step.reason)), statuses={situation.uid: after})
+    closed = _closed(situation, "Cancelled", step.reason)
+    return Written(events=(*events, *closed), statuses={situation.uid: after}, forgotten=_forgotten(situation))
 
 
 def _fail(situation: Situation, step: Mark) -> Written:
     status = replace(situation.status, attempt_uid="", observed_generation=situation.record.generation, start_is_asked=False)
     status = with_condition(status, "Scheduled", False, step.reason, situation.now, message=step.message)
     after, events = moved(situation, status, Phase.FAILED, step.reason, step.message)
-    return Written(events=(*events, *_closed(situation, "Failed", step.reason)), statuses={situation.uid: after})
+    closed = _closed(situation, "Failed", step.reason)
+    return Written(events=(*events, *closed), statuses={situation.uid: after}, forgotten=_forgotten(situation))
 
 
 def _lose_start(situation: Situation, step: Mark) -> Written:
@@ -130,21 +132,33 @@ def _give_up_save(situation: Situation, step: Mark) -> Written:
 
 
 def _close_attempt(situation: Situation, step: Mark) -> Written:
-    """Close the Attempt and free the home; the phase stays, for what follows the stop is another step."""
+    """Close the Attempt and free the home if it holds it; the phase stays, for what follows the stop is another step."""
     attempt = _attempt(situation)
     status = replace(situation.status, attempt_uid="", last_session=_summary(situation, attempt) or situation.status.last_session)
-    events: tuple[object, ...] = ()
+    events: tuple[Event, ...] = ()
     if situation.status.phase is Phase.STARTING:
         status, events = moved(situation, status, Phase.PENDING, attempt.stop_reason, situation.status.message)
     statuses: dict[str, ObjectStatus] = {situation.uid: status}
-    if situation.home is not None:
+    if situation.home is not None and _holds_home(situation, attempt):
         standing = replace(situation.home.standing, holder=None)
         statuses[situation.home.record.uid] = replace(situation.home.status, volume=standing, phase=Phase.READY)
     ending = "Failed" if situation.status.stop_reason == "Interrupted" else step.reason
-    boots = (f"boot/{attempt.uid}/{number}" for number in range(1, attempt.try_number + 1))
-    forgotten = (f"service-key/{attempt.uid}", *boots)
     closed = _closed(situation, ending, attempt.stop_reason or step.reason)
-    return Written(events=(*closed, *events), statuses=statuses, forgotten=forgotten)  # type: ignore[arg-type]
+    return Written(events=(*closed, *events), statuses=statuses, forgotten=_forgotten(situation))
+
+
+def _holds_home(situation: Situation, attempt: Attempt) -> bool:
+    holder = situation.home.standing.holder if situation.home is not None else None
+    return holder is not None and holder.attempt_uid == attempt.uid
+
+
+def _forgotten(situation: Situation) -> tuple[str, ...]:
+    """Vault names of an Attempt that is over."""
+    attempt = situation.attempt
+    if attempt is None:
+        return ()
+    boots = (f"boot/{attempt.uid}/{number}" for number in range(1, attempt.try_number + 1))
+    return (f"service-key/{attempt.uid}", *boots)
 
 
 def _remove(situation: Situation, step: Mark) -> Written:

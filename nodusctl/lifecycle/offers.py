@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from nodusctl.attempts.attempt import Attempt, AttemptPhase
+from nodusctl.base.timestamps import parse_time
 from nodusctl.lifecycle.situation import Situation
 from nodusctl.state.terms import Terms
 
@@ -33,7 +35,7 @@ def choose(situation: Situation) -> Choice:
     fitting = tuple(t for t in (approval.terms if approval else ()) if _fits_home(situation, t))
     burnt = {a.terms.offer_key for a in lost_in_a_row(situation) if a.terms is not None}
     waits: list[datetime] = []
-    last_code, last_message = "CapacityUnavailable", "no approved offer is left"
+    last_code, last_message = _left_by(situation, burnt)
     for terms in fitting:
         if terms.offer_key in burnt:
             continue
@@ -47,14 +49,31 @@ def choose(situation: Situation) -> Choice:
 
 
 def lost_in_a_row(situation: Situation) -> tuple[Attempt, ...]:
-    """Attempts that ended before they were ever ready, since the last one that was, or since the last new spec."""
+    """Attempts that ended before they were ever ready, newest first: since the last one that was, or since a person asked anew."""
+    asked_at = _asked_at(situation)
     lost: list[Attempt] = []
     for attempt in reversed(situation.earlier):
-        was_asked_before = situation.record.approval is not None and attempt.timings.queued_at < situation.record.approval.approved_at
-        if attempt.phase is not AttemptPhase.FAILED or attempt.timings.ready_at is not None or was_asked_before:
+        if attempt.phase is not AttemptPhase.FAILED or attempt.timings.ready_at is not None:
+            break
+        if asked_at is not None and attempt.timings.queued_at < asked_at:
             break
         lost.append(attempt)
     return tuple(lost)
+
+
+def _asked_at(situation: Situation) -> datetime | None:
+    """When a person last approved offers or asked for a start: from then on every approved offer may be tried again."""
+    approval, started = situation.record.approval, situation.status.handled_requests.get("start")
+    moments = [approval.approved_at] if approval is not None else []
+    return max([*moments, parse_time(started)] if started else moments, default=None)
+
+
+def _left_by(situation: Situation, burnt: Collection[str]) -> tuple[str, str]:
+    """Code and message where no offer is left to wait for: what became of the last machine, where there was one."""
+    if not burnt:
+        return "CapacityUnavailable", "no approved offer is left"
+    last = next(attempt for attempt in lost_in_a_row(situation) if attempt.terms is not None)
+    return last.stop_reason or "MachineLost", f"no approved offer is left; {situation.status.message or 'the last machine was lost'}"
 
 
 def _fits_home(situation: Situation, terms: Terms) -> bool:
@@ -70,13 +89,14 @@ def _back_at(situation: Situation, terms: Terms) -> tuple[datetime | None, str, 
     if situation.attempt is None:
         return situation.now, "", ""
     refusals = [r for r in situation.attempt.refusals if _speaks_for(situation, r.offer_key, r.scope, terms)]
-    if not refusals:
+    # A person may have mended the credentials since: what an earlier pass was told about the account is asked again.
+    if not refusals or (refusals[-1].code in SHUTS_PROVIDER and not situation.failed_times("launch")):
         return situation.now, "", ""
     last = refusals[-1]
     if last.code not in HEALS and last.code not in SHUTS_PROVIDER:
         return None, last.code, last.message
     pause = min(_FIRST_PAUSE * 2 ** (len(refusals) - 1), _LONGEST_PAUSE)
-    return last.time + pause, last.code, last.message
+    return last.time + max(pause, last.retry_after or pause), last.code, last.message
 
 
 def _speaks_for(situation: Situation, offer_key: str, scope: str, terms: Terms) -> bool:

@@ -20,20 +20,23 @@ from nodusctl.attempts.events import (
     OutcomeUnknown,
     ReleaseAsked,
     Remarked,
+    SecretsPushed,
     WentQuiet,
 )
-from nodusctl.attempts.intents import Intent, IntentState
+from nodusctl.attempts.intents import Intent, IntentState, StepKind
 from nodusctl.base.money import ZERO
 from nodusctl.base.redaction import clean
 from nodusctl.ledger.balances import balances
 from nodusctl.lifecycle.money import charge_of, final_entries, hold_returned
+from nodusctl.lifecycle.offers import SHUTS_PROVIDER
 from nodusctl.lifecycle.situation import Situation
 from nodusctl.lifecycle.volume_outcomes import with_holder
+from nodusctl.lifecycle.wanted import handled_now
 from nodusctl.lifecycle.written import Written, moved, with_condition
 from nodusctl.provider.agent import AgentAnswer
 from nodusctl.provider.machines import Machine, Release, ReleaseState
 from nodusctl.provider.replies import Refused, Unknown
-from nodusctl.state.status import ObjectStatus, Phase
+from nodusctl.state.status import Phase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +102,7 @@ def launch_refused(situation: Situation, intent: Intent, reply: Refused) -> Outc
         time=situation.now,
         object_uid=situation.uid,
         attempt_uid=attempt.uid,
-        offer_key=attempt.terms.offer_key if attempt.terms else "",
+        offer_key=str(intent.request.get("offer_key", "")),
         code=reply.code,
         scope=str(reply.scope),
         message=message,
@@ -107,11 +110,13 @@ def launch_refused(situation: Situation, intent: Intent, reply: Refused) -> Outc
     )
     status = replace(situation.status, reason=reply.code, message=message)
     status = with_condition(status, "Scheduled", False, reply.code, situation.now, message=message)
-    statuses: dict[str, ObjectStatus] = {situation.uid: status, **with_holder(situation, "", "", is_in_use=None)}
+    is_held = intent.step is StepKind.LAUNCH
+    statuses = {situation.uid: status, **(with_holder(situation, "", "", is_in_use=None) if is_held else {})}
     back = hold_returned(attempt, situation.entries, situation.now, "nothing was allocated")
     return Outcome(
         written=Written(events=(event,), entries=back, statuses=statuses),
         intent=closed(intent, situation, f"refused:{reply.code}"),
+        brought_nothing=reply.code in SHUTS_PROVIDER,
         code=reply.code,
         detail=message,
     )
@@ -136,6 +141,19 @@ def keys_handed_over(situation: Situation, intent: Intent, answer: AgentAnswer) 
     host_key = situation.status.host_key
     handed = KeysHandedOver(time=situation.now, object_uid=situation.uid, attempt_uid=intent.attempt_uid, host_key=host_key)
     return Outcome(written=Written(events=(handed, *edge_read_back(situation, answer))), intent=closed(intent, situation, "done"))
+
+
+def secrets_pushed(situation: Situation, intent: Intent) -> Outcome:
+    """Environment, secrets and login keys were read back as they were sent; their versions are pinned for the Attempt."""
+    pushed = SecretsPushed(
+        time=situation.now,
+        object_uid=situation.uid,
+        attempt_uid=intent.attempt_uid,
+        versions={str(mount["name"]): int(mount["version"]) for mount in intent.request["secrets"]},
+        keys_digest=str(intent.request["keys_digest"]),
+    )
+    status = replace(situation.status, handled_requests=handled_now(situation))
+    return Outcome(written=Written(events=(pushed,), statuses={situation.uid: status}), intent=closed(intent, situation, "done"))
 
 
 def edge_read_back(situation: Situation, answer: AgentAnswer) -> tuple[EdgeArmed, ...]:

@@ -11,10 +11,11 @@ from datetime import datetime, timedelta
 
 from nodusctl.attempts.attempt import Attempt
 from nodusctl.attempts.intents import Intent
+from nodusctl.base.canonical import digest
 from nodusctl.base.money import Money
 from nodusctl.ledger.entries import Entry
 from nodusctl.provider.agent import AgentAnswer
-from nodusctl.provider.machines import Disk, Machine
+from nodusctl.provider.machines import Machine
 from nodusctl.state.records import Record
 from nodusctl.state.status import ObjectStatus, VolumeStanding
 
@@ -50,9 +51,11 @@ class Rules:
 class Sightings:
     """What this pass has seen of the object's machine, and how often things went wrong. Never stored.
 
+    ``attempt_uid`` is the Attempt all of it is about: the next Attempt's machine is another one, so it begins with nothing seen.
     ``failures`` counts, per step name, replies in a row that brought nothing; ``gone_looks`` counts looks that found the machine absent.
     """
 
+    attempt_uid: str = ""
     machine: Machine | None = None
     looked_at: datetime | None = None
     answer: AgentAnswer | None = None
@@ -78,6 +81,15 @@ class HomeVolume:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SecretFacts:
+    """A Secret a Workspace mounts or refers to: its latest version and its key names."""
+
+    uid: str
+    version: int
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
     """One object at one moment. ``attempt`` is the one now filling the slot; ``earlier`` all before it, oldest first."""
 
@@ -94,13 +106,19 @@ class Situation:
     home_is_missing: bool = False
     platforms: Mapping[str, Platform] = field(default_factory=dict)
     sightings: Sightings = Sightings()
-    disk: Disk | None = None
+    secrets: Mapping[str, SecretFacts] = field(default_factory=dict)
+    login_keys: tuple[str, ...] = ()
     rules: Rules = Rules()
 
     @property
     def uid(self) -> str:
         """The object's uid."""
         return self.record.uid
+
+    @property
+    def login_keys_digest(self) -> str:
+        """Stands for the set of person keys that may log in."""
+        return digest(list(self.login_keys))
 
     @property
     def cap_usd(self) -> Money | None:

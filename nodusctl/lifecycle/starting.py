@@ -24,12 +24,13 @@ from nodusctl.lifecycle.steps import (
     Mark,
     MarkKind,
     Probe,
+    PushSecrets,
     QueueAttempt,
     Step,
     Wait,
 )
 from nodusctl.lifecycle.stopping import next_while_stopping
-from nodusctl.lifecycle.vanishing import is_dead, next_gone_look
+from nodusctl.lifecycle.vanishing import is_dead, look_failed, next_gone_look
 from nodusctl.lifecycle.wanted import Aim, wanted
 from nodusctl.provider.machines import MachineState
 from nodusctl.state.terms import Terms
@@ -81,7 +82,8 @@ def _place(situation: Situation, terms: Terms) -> Step | Wait | GiveUp:
         return Launch(terms=terms, because="its terms are approved")
     standing = home.standing
     if standing.disk_id and (standing.provider, standing.location) != (terms.provider, terms.location):
-        return DropEmptyDisk(disk_id=standing.disk_id, provider=standing.provider, because="the machine goes to another place")
+        drop = DropEmptyDisk(disk_id=standing.disk_id, provider=standing.provider, because="the machine goes to another place")
+        return retried(situation, "delete-disk", drop, "removing the empty disk")
     if not standing.disk_id:
         return retried(situation, "create-disk", CreateDisk(terms=terms, because="its home has no disk yet"), "making the home's disk")
     return Launch(terms=terms, because="its terms are approved")
@@ -103,6 +105,8 @@ def next_while_starting(situation: Situation) -> Step | Wait | GiveUp | None:
         return next_while_stopping(situation)
     if situation.sightings.looked_at is None:
         return _when_due(situation, Look(because="is the machine running?"))
+    if situation.failed_times("look"):
+        return look_failed(situation)
     if is_dead(situation):
         return Mark(what=MarkKind.LOSE_START, reason="MachineLost", message=_last_words(situation), because="the machine ended early")
     if start_deadline(situation) <= situation.now:
@@ -113,8 +117,10 @@ def next_while_starting(situation: Situation) -> Step | Wait | GiveUp | None:
 def _next_once_seen(situation: Situation) -> Step | Wait | GiveUp:
     attempt, platform = situation.attempt, situation.platform
     machine = situation.sightings.machine
-    if attempt is None or platform is None or machine is None:
+    if attempt is None or platform is None:
         return GiveUp(code="ProviderNotReady", because="the provider could not be asked about the machine")
+    if machine is None:
+        return Look(because="is the machine running?")
     if machine.state is MachineState.GONE:
         return _look_again(situation, next_gone_look(situation), "the machine is not to be seen yet")
     if machine.state is not MachineState.RUNNING:
@@ -129,6 +135,8 @@ def _next_once_seen(situation: Situation) -> Step | Wait | GiveUp:
         if situation.sightings.answer is None:
             return _polled(situation, Probe(because="waiting for ssh"))
         return retried(situation, "hand-over-keys", HandOverKeys(because="the machine answered for the first time"), "handing over keys")
+    if attempt.pushed_versions is None:
+        return retried(situation, "push", PushSecrets(because="its environment and secrets are not in place"), "pushing the environment")
     return _polled(situation, Probe(because="waiting for the tools to answer"))
 
 

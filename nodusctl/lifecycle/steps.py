@@ -99,6 +99,11 @@ class HandOverKeys(_Due):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PushSecrets(_Due):
+    """Put environment, secrets and login keys on the machine, and read them back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Probe(_Due):
     """Ask the machine whether its tools answer and its edge is armed."""
 
@@ -169,6 +174,7 @@ Call = (
     | Look
     | AttachHome
     | HandOverKeys
+    | PushSecrets
     | Probe
     | Quiesce
     | Release

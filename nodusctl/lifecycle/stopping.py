@@ -58,11 +58,19 @@ def _needs_save(situation: Situation, attempt: Attempt) -> bool:
 
 
 def _save(situation: Situation) -> Step | Wait | GiveUp:
-    if situation.failed_times("save") >= situation.rules.save_tries:
+    if situation.failed_times("save") >= situation.rules.save_tries or _holds_compute_too_long(situation):
         return Mark(what=MarkKind.GIVE_UP_SAVE, message=situation.sightings.asked_in_vain, because="the save failed; the live disk is kept")
     assert situation.home is not None
     step = SaveHome(number=situation.home.standing.revision + 1, because="saving the home")
     return retried(situation, "save", step, "saving the home")
+
+
+def _holds_compute_too_long(situation: Situation) -> bool:
+    """A home on the machine's own disk is saved before the release, within a bound: the machine costs money meanwhile."""
+    attempt = situation.attempt
+    if attempt is None or attempt.is_released or attempt.timings.stop_asked_at is None:
+        return False
+    return attempt.timings.stop_asked_at + situation.rules.save_bound <= situation.now
 
 
 def _ending(attempt: Attempt) -> str:

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from nodusctl.lifecycle.edges import stop_at_of
+from nodusctl.lifecycle.offers import SHUTS_PROVIDER
+from nodusctl.lifecycle.pacing import retried
 from nodusctl.lifecycle.situation import Situation
+from nodusctl.lifecycle.steps import GiveUp, Look, Wait
 from nodusctl.provider.machines import MachineState
 from nodusctl.state.status import StopReason
 
 ENDED = frozenset({MachineState.STOPPED, MachineState.TERMINATED, MachineState.FAILED})
 _BETWEEN_LOOKS = timedelta(seconds=1)
 _EDGE_SLACK = timedelta(minutes=5)
+
+
+def look_failed(situation: Situation) -> Look | Wait | GiveUp:
+    """After a look that told nothing: again with growing gaps, unless it is the account that is refused (rule R12)."""
+    if situation.sightings.failure_codes.get("look") in SHUTS_PROVIDER:
+        return GiveUp(code="ProviderNotReady", because=f"the machine can't be looked at: {situation.sightings.asked_in_vain}")
+    return retried(situation, "look", Look(because="the last look told nothing"), "looking at the machine again")
 
 
 def is_dead(situation: Situation) -> bool:
@@ -30,14 +41,24 @@ def next_gone_look(situation: Situation) -> datetime:
 
 
 def stop_reason_of_dead(situation: Situation) -> StopReason:
-    """Why a dead machine ended: at its own edge it is the edge's reason, else it was interrupted."""
+    """Why a dead machine ended: at its own edge it is what the edge stood for, else it was interrupted."""
     attempt = situation.attempt
     if attempt is None or attempt.edge_at is None:
         return StopReason.INTERRUPTED
     ended_at = (situation.sightings.machine and situation.sightings.machine.ended_at) or situation.now
     if ended_at < attempt.edge_at - _EDGE_SLACK:
         return StopReason.INTERRUPTED
-    return StopReason.LEASE_ENDED
+    return _reason_of_edge(situation, attempt.timings.acquired_at or attempt.timings.queued_at, attempt.edge_at)
+
+
+def _reason_of_edge(situation: Situation, began_at: datetime, edge_at: datetime) -> StopReason:
+    """Which of the three bounds the edge was: the lease is the longest, so a nearer edge was stopAt or the money."""
+    if edge_at >= began_at + situation.rules.lease_term - _EDGE_SLACK:
+        return StopReason.LEASE_ENDED
+    stop_at = stop_at_of(situation)
+    if stop_at is not None and abs(edge_at - stop_at) <= _EDGE_SLACK:
+        return StopReason.SCHEDULE
+    return StopReason.MAX_COST_REACHED if situation.cap_usd is not None else StopReason.LEASE_ENDED
 
 
 def _lag_end(situation: Situation) -> datetime:

@@ -11,7 +11,8 @@ from nodusctl.state.status import StopReason
 STOP_REQUEST = "nodus.dev/stop-requested-at"
 START_REQUEST = "nodus.dev/start-requested-at"
 RESTART_REQUEST = "nodus.dev/restart-requested-at"
-_ACTION_OF = {STOP_REQUEST: "stop", START_REQUEST: "start", RESTART_REQUEST: "restart"}
+REFRESH_REQUEST = "nodus.dev/refresh-secrets-requested-at"
+_ACTION_OF = {STOP_REQUEST: "stop", START_REQUEST: "start", RESTART_REQUEST: "restart", REFRESH_REQUEST: "refresh-secrets"}
 
 
 class Aim(StrEnum):

@@ -5,23 +5,22 @@ Phases move only here (``Mark``) and in the outcomes of a step; nothing else dec
 
 from __future__ import annotations
 
-from nodusctl.attempts.intents import Intent
-from nodusctl.lifecycle.pacing import start_deadline
+from nodusctl.attempts.intents import Intent, StepKind
+from nodusctl.lifecycle.pacing import retried, start_deadline
 from nodusctl.lifecycle.settling import PUSHES, settle
 from nodusctl.lifecycle.situation import Situation
 from nodusctl.lifecycle.starting import next_while_pending, next_while_starting
-from nodusctl.lifecycle.steps import Abandon, GiveUp, Look, Mark, MarkKind, Step, Wait
+from nodusctl.lifecycle.steps import Abandon, GiveUp, Look, Mark, MarkKind, PushSecrets, Resend, Step, Wait
 from nodusctl.lifecycle.stopping import next_while_stopping
-from nodusctl.lifecycle.vanishing import is_dead, next_gone_look, stop_reason_of_dead
-from nodusctl.lifecycle.wanted import RESTART_REQUEST, START_REQUEST, Aim, is_asked, wanted
+from nodusctl.lifecycle.vanishing import is_dead, look_failed, next_gone_look, stop_reason_of_dead
+from nodusctl.lifecycle.wanted import REFRESH_REQUEST, RESTART_REQUEST, START_REQUEST, Aim, is_asked, wanted
 from nodusctl.state.status import Phase
 
 
 def next_workspace_step(situation: Situation) -> Step | Wait | GiveUp | None:
     """The step that is due, when to ask again, why this pass ends, or None: the Workspace is where it should be."""
     if situation.intents:
-        intent = situation.intents[0]
-        return Abandon(intent=intent, because="it no longer matters") if _is_moot(situation, intent) else settle(situation, intent)
+        return _next_of_intent(situation, situation.intents[0])
     match situation.status.phase:
         case Phase.PENDING:
             return next_while_pending(situation)
@@ -33,6 +32,15 @@ def next_workspace_step(situation: Situation) -> Step | Wait | GiveUp | None:
             return next_while_stopping(situation)
         case Phase.STOPPED | Phase.FAILED | Phase.READY:
             return _next_at_rest(situation)
+
+
+def _next_of_intent(situation: Situation, intent: Intent) -> Step | Wait | GiveUp:
+    if _is_moot(situation, intent):
+        return Abandon(intent=intent, because="it no longer matters")
+    step = settle(situation, intent)
+    if isinstance(step, Resend) and intent.step is StepKind.LAUNCH and wanted(situation).aim is not Aim.RUN:
+        return Abandon(intent=intent, because="its absence is proved, and no machine is wanted any more")
+    return step
 
 
 def _is_moot(situation: Situation, intent: Intent) -> bool:
@@ -53,15 +61,27 @@ def _next_while_running(situation: Situation) -> Step | Wait | GiveUp | None:
         return Mark(what=MarkKind.BEGIN_RESTART, reason="Owner", because="the owner restarts it")
     if situation.sightings.looked_at is None:
         return Look(because="what was known of the machine is from an earlier pass")
+    if situation.failed_times("look"):
+        return look_failed(situation)
     if is_dead(situation):
         return Mark(what=MarkKind.BEGIN_STOP, reason=str(stop_reason_of_dead(situation)), because="its machine has ended")
     if situation.sightings.gone_looks and next_gone_look(situation) <= situation.now:
         return Look(because="an absent machine is looked for twice")
     if situation.sightings.gone_looks:
         return Wait(until=next_gone_look(situation), because="an absent machine is looked for twice")
+    if needs_push(situation):
+        return retried(situation, "push", PushSecrets(because="its secrets or login keys changed"), "pushing the secrets")
     if is_asked(situation, START_REQUEST) or situation.status.observed_generation != situation.record.generation:
         return Mark(what=MarkKind.SETTLE_SPEC, because="the new spec needs no restart")
     return None
+
+
+def needs_push(situation: Situation) -> bool:
+    """True while a running machine holds other login keys than it should, or a refresh of its secrets was asked for."""
+    attempt = situation.attempt
+    if attempt is None or attempt.pushed_versions is None:
+        return False
+    return is_asked(situation, REFRESH_REQUEST) or attempt.pushed_keys_digest != situation.login_keys_digest
 
 
 def _next_at_rest(situation: Situation) -> Step | Wait | GiveUp | None:

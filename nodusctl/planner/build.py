@@ -10,25 +10,20 @@ from dataclasses import replace
 from typing import Any
 
 from nodusctl.base.ids import Address
-from nodusctl.base.money import Money
-from nodusctl.plan.actions import Action, Verb
-from nodusctl.plan.costs import CostLine
+from nodusctl.plan.actions import Action
 from nodusctl.plan.plan import Plan
-from nodusctl.plan.reasons import BlockingReason
-from nodusctl.planner.budgets import BudgetStanding, block_budgets
-from nodusctl.planner.capacity_reasons import capacity_reasons, provider_reasons
-from nodusctl.planner.costs import Costed, costed, storage_costs, totals
+from nodusctl.planner.blocking import Considered, all_reasons
+from nodusctl.planner.costs import costed
 from nodusctl.planner.drafts import Asked, Draft, FormerDefaults, draft
 from nodusctl.planner.due import due_steps
 from nodusctl.planner.market import Marketplace, marketplace
-from nodusctl.planner.money_reasons import age_reasons, budget_reasons, cap_reasons, edge_reasons, edge_warnings, policy_reasons
 from nodusctl.planner.moves import move_hints, moves_of, renamed_volumes
 from nodusctl.planner.needs import need_of
 from nodusctl.planner.noting import notes_for, plan_hints
-from nodusctl.planner.object_reasons import intent_reasons, leaving_reasons, mutability_reasons, volume_reasons
-from nodusctl.planner.removals import removal_reasons, removals_by_absence, removals_by_word
+from nodusctl.planner.removals import removals_by_absence, removals_by_word
 from nodusctl.planner.seating import Seated, seated, terms_of
 from nodusctl.planner.storage import storage_needs
+from nodusctl.planner.summing import storage_costs, totals, with_reasons
 from nodusctl.planner.world import World
 from nodusctl.resources.references import in_dependency_order
 
@@ -44,22 +39,15 @@ def build_plan(world: World, former_defaults: FormerDefaults) -> Plan:
     specs = _specs(world, drafts)
     needs = [need for one in drafts if (need := need_of(one, world, moved, specs)) is not None]
     seats = seated(needs, market)
-    costs = tuple(_with_edge_warning(costed(one, market, world), market) for one in seats)
+    costs = tuple(costed(one, market, world) for one in seats)
     actions = (*_with_terms(drafts, seats, market, world), *removals)
     storage = storage_costs(storage_needs(actions, costs, market, world))
-    budgets = _budgets(world, specs)
     reasons = (
         *move_reasons,
-        *_reasons(world, drafts, moved, removals),
-        *capacity_reasons(seats, market, world),
-        *provider_reasons(world, seats),
-        *cap_reasons(costs),
-        *edge_reasons(costs, budgets, market, world),
-        *budget_reasons(costs, budgets, world),
-        *age_reasons(costs, world),
-        *policy_reasons([one.line for one in costs], _standing_rates(world, removals), world),
+        *all_reasons(Considered(drafts=drafts, moved=moved, removals=removals, costs=costs, market=market), specs, world),
     )
-    lines = tuple(_with_reasons(line, reasons) for line in (*(one.line for one in costs), *storage))
+    lines = with_reasons((*(one.line for one in costs), *storage), reasons)
+    left_out = {reason.address for reason in reasons if reason.is_always_skipped}
     return Plan(
         id=world.plan_id,
         created_at=world.now,
@@ -68,7 +56,7 @@ def build_plan(world: World, former_defaults: FormerDefaults) -> Plan:
         allow=world.allow,
         actions=actions,
         costs=lines,
-        totals=totals(lines),
+        totals=totals(line for line in lines if line.address not in left_out),
         reasons=reasons,
         due=tuple(due_steps(world)),
         hints=(*move_hints(actions, world.snapshot), *plan_hints(actions, world)),
@@ -94,6 +82,8 @@ def _drafts(world: World, moved: Mapping[Address, Address], former_defaults: For
                 hmacs=world.secret_hmacs.get(one.address),
                 renamed=renamed,
                 ignored=world.ignored,
+                now=world.now,
+                window_lead=world.window_lead,
             ),
             former_defaults,
         )
@@ -108,22 +98,10 @@ def _with_terms(drafts: Iterable[Draft], seats: Iterable[Seated], market: Market
         if one.action is None:
             continue
         seat = by_address.get(one.address)
-        terms = terms_of(seat, market, world.book.version) if seat is not None else ()
+        terms = terms_of(seat, market) if seat is not None else ()
         notes = notes_for(one, seat, market, world)
         actions.append(replace(one.action, terms=terms, notes=(*one.action.notes, *notes)))
     return tuple(actions)
-
-
-def _reasons(
-    world: World, drafts: tuple[Draft, ...], moved: Mapping[Address, Address], removals: tuple[Action, ...]
-) -> tuple[BlockingReason, ...]:
-    return (
-        *leaving_reasons(drafts),
-        *mutability_reasons(drafts),
-        *volume_reasons(drafts, world, moved),
-        *intent_reasons(world),
-        *removal_reasons(removals, world),
-    )
 
 
 def _specs(world: World, drafts: Iterable[Draft]) -> Specs:
@@ -133,29 +111,3 @@ def _specs(world: World, drafts: Iterable[Draft]) -> Specs:
         **{resource.address: resource.spec for resource in world.resources},
         **{one.address: one.desired for one in drafts},
     }
-
-
-def _budgets(world: World, specs: Specs) -> tuple[BudgetStanding, ...]:
-    labels = {standing.record.uid: standing.record.labels for standing in world.snapshot}
-    return block_budgets(specs, world.entries, labels, world.basis.project, world.now)
-
-
-def _standing_rates(world: World, removals: Iterable[Action]) -> dict[Address, Money]:
-    """What every Workspace that may run costs an hour by its approval, before this plan."""
-    going = {action.address for action in removals if action.verb is Verb.DELETE}
-    return {
-        standing.record.address: standing.record.approval.terms[0].rate_usd_per_hour
-        for standing in world.snapshot
-        if standing.record.approval is not None and standing.record.approval.terms
-        if standing.record.spec.get("state") != "Stopped" and standing.record.address not in going
-    }
-
-
-def _with_edge_warning(one: Costed, market: Marketplace) -> Costed:
-    warnings = edge_warnings(one, market)
-    return replace(one, line=replace(one.line, warnings=(*one.line.warnings, *warnings))) if warnings else one
-
-
-def _with_reasons(line: CostLine, reasons: Iterable[BlockingReason]) -> CostLine:
-    own = [{"code": r.code, "message": r.message, "fix": r.fix} for r in reasons if r.address == line.address]
-    return replace(line, estimate={**line.estimate, "blockingReasons": own}) if own else line

@@ -1,44 +1,42 @@
-"""The cost table: one line an object that changes, storage on a line of its own, and the totals.
+"""The cost line of each Workspace and Function that changes.
 
 The surprise: an object that can't be placed has a line too. It carries the funnel, so that text and JSON tell the same story.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any
+from functools import lru_cache
 
 from nodusctl.base.durations import format_duration
-from nodusctl.base.ids import Address
-from nodusctl.base.money import Money
-from nodusctl.base.quantities import quantity_units, shown_bytes
 from nodusctl.placement.allocate import Queued
 from nodusctl.placement.funnel import Funnel
 from nodusctl.plan.costs import CostLine
-from nodusctl.plan.plan import Totals
 from nodusctl.planner.market import Marketplace
 from nodusctl.planner.needs import Need
 from nodusctl.planner.seating import Seated
 from nodusctl.planner.world import World
 from nodusctl.pricing.estimate import Basis, EstimateFigures, FunctionRun, WorkspaceRun, estimate_function, estimate_workspace
 from nodusctl.pricing.estimate_status import estimate_status
-from nodusctl.pricing.figures import Figure, StorageLine, storage_line, sum_figures, sum_known
 from nodusctl.pricing.holds import Priced
-
-STORAGE_HORIZON = "730 h a month"
+from nodusctl.provider.contract import SelfStop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costed:
-    """A line with the figures it was made from; None where the object met no offer."""
+    """A line with the figures it was made from; None where the object met no offer.
+
+    ``keeps_billing`` is True where a shutdown from inside the machine doesn't end the bill (rule R10).
+    """
 
     seated: Seated
     line: CostLine
     figures: EstimateFigures | None
     priced: Priced | None
     stop_bound: timedelta = timedelta(0)
+    keeps_billing: bool = False
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -66,51 +64,11 @@ def costed(one: Seated, market: Marketplace, world: World) -> Costed:
     )
     figures = _figures(basis, one.need, world)
     line = _line(one, basis, figures, world, funnel)
-    return Costed(seated=one, line=line, figures=figures, priced=basis.priced, stop_bound=basis.stop_bound)
-
-
-def storage_costs(volumes: Iterable[tuple[Address, Mapping[str, Any], Money | None]]) -> tuple[CostLine, ...]:
-    """A line for each Volume that will have a disk: ``(address, spec, USD per GiB-month or None)``."""
-    lines = []
-    for address, spec, rate in volumes:
-        disk = storage_line(address.name, quantity_units(str(spec.get("size", "50Gi"))), rate)
-        lines.append(
-            CostLine(
-                address=address,
-                p50_usd=disk.monthly,
-                p90_usd=disk.monthly,
-                at_most_usd=disk.monthly,
-                is_at_least=disk.monthly is None,
-                horizon=STORAGE_HORIZON,
-                lines=(_shown_storage(disk),),
-            )
-        )
-    return tuple(lines)
-
-
-def totals(lines: Iterable[CostLine]) -> Totals | None:
-    """Sums of the three columns; None where there is nothing to sum. An unknown amount is left out and said ("at least")."""
-    counted = tuple(lines)
-    if not counted:
-        return None
-    most = sum_figures(_most(line) for line in counted)
-    p50, p90 = sum_known(line.p50_usd for line in counted), sum_known(line.p90_usd for line in counted)
-    return Totals(
-        p50_usd=p50.amount,
-        p90_usd=p90.amount,
-        at_most_usd=most.amount,
-        is_at_least=p50.is_at_least or p90.is_at_least or most.is_at_least,
-        has_limit=most.has_limit,
-    )
-
-
-def _most(line: CostLine) -> Figure:
-    amount = line.at_most_usd
-    return (
-        Figure(amount=amount, has_limit=line.has_limit)
-        if amount is not None
-        else Figure(is_at_least=line.has_limit, has_limit=line.has_limit)
-    )
+    keeps_billing = market.descriptions[offer.provider].self_stop is SelfStop.KEEPS_BILLING
+    if keeps_billing:
+        line = replace(line, warnings=(*line.warnings, *_no_hard_edge(figures)))
+    made = Costed(seated=one, line=line, figures=figures, priced=basis.priced, stop_bound=basis.stop_bound)
+    return replace(made, keeps_billing=keeps_billing)
 
 
 def _figures(basis: Basis, need: Need, world: World) -> EstimateFigures:
@@ -126,9 +84,13 @@ def _figures(basis: Basis, need: Need, world: World) -> EstimateFigures:
         )
         return estimate_function(basis, run)
     launch_at = need.launch_at(world.now)
-    return estimate_workspace(
+    return _estimate_workspace(
         basis, WorkspaceRun(launch_at=launch_at, window_end=need.stop_at, remaining=need.remaining, lease_term=world.lease_term)
     )
+
+
+# Hundreds of alike Workspaces on one offer have one estimate; the exact fractions behind it are what a large plan spends its time on.
+_estimate_workspace = lru_cache(maxsize=256)(estimate_workspace)
 
 
 def _line(one: Seated, basis: Basis, figures: EstimateFigures, world: World, funnel: tuple[tuple[str, int], ...]) -> CostLine:
@@ -181,8 +143,9 @@ def _funnel(funnel: Funnel) -> tuple[tuple[str, int], ...]:
     return (("offers", funnel.total), *((step.constraint, step.remaining) for step in funnel.steps))
 
 
-def _shown_storage(disk: StorageLine) -> str:
-    size = shown_bytes(disk.size_bytes)
-    if disk.usd_per_gib_month is None or disk.monthly is None:
-        return f"storage {size}: price unknown"
-    return f"storage {size} x {disk.usd_per_gib_month.shown} per GiB-month = {disk.monthly.shown} a month"
+def _no_hard_edge(figures: EstimateFigures) -> tuple[tuple[str, str], ...]:
+    """What a day without anybody looking costs."""
+    if figures.rate is None:
+        return ()
+    day = figures.rate * 24
+    return (("NoHardEdge", f"A machine that shuts itself down goes on billing there: {day.shown} for a day nobody looks."),)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from nodusctl.base.ids import Address
@@ -17,6 +18,7 @@ from nodusctl.planner.classes import field_change, heaviest, is_up
 from nodusctl.planner.diff import differences, plain
 from nodusctl.planner.ignoring import Ignored, with_ignored
 from nodusctl.planner.merging import desired_spec, desired_texts
+from nodusctl.planner.windows import is_open
 from nodusctl.resources.resource import Resource
 from nodusctl.state.records import Record
 from nodusctl.state.snapshot import Snapshot, Standing
@@ -56,6 +58,8 @@ class Asked:
     hmacs: Mapping[str, str] | None = None
     renamed: Mapping[str, str] | None = None
     ignored: tuple[Ignored, ...] = ()
+    now: datetime
+    window_lead: timedelta = timedelta(minutes=15)
 
 
 def draft(resource: Resource, snapshot: Snapshot, asked: Asked, former_defaults: FormerDefaults) -> Draft:
@@ -80,6 +84,7 @@ def draft(resource: Resource, snapshot: Snapshot, asked: Asked, former_defaults:
     )
     changes = tuple(_following_a_move(change, asked) for change in changes)
     one = Draft(resource=resource, standing=standing, desired=desired, action=None, ignored_fields=ignored_fields)
+    changes = tuple(_within_windows(change, one, asked) for change in changes)
     return replace(one, action=_update(one, changes, asked, snapshot))
 
 
@@ -91,7 +96,7 @@ def _creation(resource: Resource, snapshot: Snapshot, asked: Asked) -> Action:
         applied=plain(resource.written),
         labels=dict(resource.labels),
         annotations=dict(resource.annotations),
-        change_class=_creation_class(resource),
+        change_class=_creation_class(resource, asked),
         source=resource.source,
         line=resource.span.line,
         secret_hmacs=asked.hmacs,
@@ -101,9 +106,18 @@ def _creation(resource: Resource, snapshot: Snapshot, asked: Asked) -> Action:
     return replace(wanted, facts=facts)
 
 
-def _creation_class(resource: Resource) -> ChangeClass:
-    starts = resource.address.kind == "workspace" and resource.spec.get("state", "Running") == "Running"
+def _creation_class(resource: Resource, asked: Asked) -> ChangeClass:
+    is_wanted = resource.address.kind == "workspace" and resource.spec.get("state", "Running") == "Running"
+    starts = is_wanted and is_open(resource.spec, resource.annotations, asked.now, asked.window_lead)
     return ChangeClass.STARTS if starts else ChangeClass.FREE
+
+
+def _within_windows(change: FieldChange, one: Draft, asked: Asked) -> FieldChange:
+    """A start outside every window is only permission: the next window starts the machine."""
+    annotations = _desired_texts(one.resource, one.standing.record)[1] if one.standing is not None else {}
+    if change.change_class is not ChangeClass.STARTS or is_open(one.desired, annotations, asked.now, asked.window_lead):
+        return change
+    return replace(change, change_class=ChangeClass.FREE, note="its next window starts it")
 
 
 def _update(one: Draft, changes: tuple[FieldChange, ...], asked: Asked, snapshot: Snapshot) -> Action | None:
@@ -184,6 +198,6 @@ def _return_of_retained(record: Record) -> tuple[FieldChange, ...]:
 
 def _following_a_move(change: FieldChange, asked: Asked) -> FieldChange:
     renamed = asked.renamed or {}
-    if change.path == "spec.volume" and isinstance(change.before, str) and renamed.get(change.before) == change.after:
+    if change.path == "spec.volume" and change.before in renamed and renamed[change.before] == change.after:
         return replace(change, note="follows the move of its Volume")
     return change

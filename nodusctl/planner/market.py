@@ -18,6 +18,7 @@ from nodusctl.pricing.bands import DurationBand, duration_band
 from nodusctl.pricing.holds import Origin, Priced, PricedCandidate, holds_price, nearest_priced, priced_candidate
 from nodusctl.provider.contract import Description
 from nodusctl.provider.offers import Offer
+from nodusctl.state.terms import Terms, ceiling
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +37,9 @@ class Marketplace:
     candidates: tuple[PricedCandidate, ...]
     bands: Mapping[str, DurationBand]
     descriptions: Mapping[str, Description]
+    book_version: str
     _memory: dict[tuple[CapacityRequest, bool, Money | None], Found] = field(default_factory=dict, compare=False, repr=False)
+    _terms: dict[tuple[str, tuple[str, ...], Money | None], Terms] = field(default_factory=dict, compare=False, repr=False)
     _prices: dict[Money | None, dict[str, Priced]] = field(default_factory=dict, compare=False, repr=False)
     _by_rate: dict[Money | None, tuple[PricedCandidate, ...]] = field(default_factory=dict, compare=False, repr=False)
 
@@ -53,6 +56,13 @@ class Marketplace:
             self._prices[pool_rate] = {one.candidate.offer.key: one.priced for one in self._at(pool_rate)}
         return self._prices[pool_rate][offer_key]
 
+    def terms(self, offer: Offer, unit_ids: tuple[str, ...], pool_rate: Money | None) -> Terms:
+        """One offer as it is approved; ValueError for one without a price."""
+        asked = (offer.key, unit_ids, pool_rate)
+        if asked not in self._terms:
+            self._terms[asked] = self._made_terms(offer, unit_ids, self.priced(offer.key, pool_rate))
+        return self._terms[asked]
+
     def nearest(self, offer: Offer) -> tuple[PricedCandidate, ...]:
         """Priced offers most like one without a price."""
         return nearest_priced(offer, self.candidates)
@@ -60,6 +70,35 @@ class Marketplace:
     def takes_own_images(self) -> bool:
         """True where some provider that answered runs an image of one's own."""
         return any(description.takes_own_images for description in self.descriptions.values())
+
+    def _made_terms(self, offer: Offer, unit_ids: tuple[str, ...], priced: Priced) -> Terms:
+        if priced.rate is None:
+            raise ValueError(f"offer {offer.key} has no price and can't be approved")
+        band = self.bands[offer.key]
+        return Terms(
+            offer_key=offer.key,
+            offering=offer.id,
+            provider=offer.provider,
+            instance_type=offer.instance_type,
+            region=offer.region,
+            zone=offer.zone,
+            location=offer.location,
+            region_class=offer.region_class,
+            is_interruptible=offer.is_interruptible,
+            is_own_hardware=offer.is_own_hardware,
+            unit_ids=unit_ids,
+            rate_usd_per_hour=priced.rate,
+            ceiling_usd_per_hour=ceiling(priced.rate),
+            price_origin=priced.origin.value,
+            price_source=priced.source,
+            price_observed_at=priced.observed_at,
+            book_version=self.book_version,
+            increment_seconds=offer.increment_seconds,
+            minimum_seconds=offer.minimum_seconds,
+            stop_bound=self.descriptions[offer.provider].stop_bound,
+            startup_p50=band.p50,
+            startup_p90=band.p90,
+        )
 
     def _found(self, request: CapacityRequest, needs_own_image: bool, pool_rate: Money | None) -> Found:
         candidates = [
@@ -92,7 +131,7 @@ def marketplace(world: World) -> Marketplace:
             bands[offer.key] = duration_band(world.startups.get(offer.id, ()), offer.startup_p50, offer.startup_p90)
             priced.append(_priced(offer, market, world, bands[offer.key]))
     descriptions = {market.instance: market.description for market in world.markets if market.description is not None}
-    return Marketplace(tuple(priced), bands, descriptions)
+    return Marketplace(tuple(priced), bands, descriptions, world.book.version)
 
 
 def served_tools(description: Description) -> frozenset[str]:

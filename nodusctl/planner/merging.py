@@ -10,24 +10,25 @@ The surprise: defaults of a newer nodusctl are not merged in. A field absent fro
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from nodusctl.planner.diff import plain
 
 _ABSENT: Any = object()
-_NOTHING: Mapping[str, Any] = {}
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sides:
     """One mapping of the spec as each side has it. ``former`` holds the defaults that follow from the file as last applied."""
 
-    written: Mapping[str, Any] = _NOTHING
-    applied: Mapping[str, Any] = _NOTHING
-    live: Mapping[str, Any] = _NOTHING
-    defaults: Mapping[str, Any] = _NOTHING
-    former: Mapping[str, Any] = _NOTHING
+    written: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    applied: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    live: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    defaults: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    former: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
 
     def at(self, key: str) -> _Sides:
         """The mappings one level down."""

@@ -12,13 +12,11 @@ from nodusctl.plan.costs import CostLine
 from nodusctl.plan.reasons import POLICY_FAILED, BlockingReason
 from nodusctl.planner.budgets import BudgetStanding
 from nodusctl.planner.costs import Costed
-from nodusctl.planner.market import Marketplace
 from nodusctl.planner.needs import Urgency
 from nodusctl.planner.world import World
 from nodusctl.pricing.caps import BillingTerms, cap_too_small
 from nodusctl.pricing.figures import monthly
 from nodusctl.pricing.holds import shown_age
-from nodusctl.provider.contract import SelfStop
 
 
 def cap_reasons(costs: Sequence[Costed]) -> Iterator[BlockingReason]:
@@ -66,21 +64,12 @@ def age_reasons(costs: Sequence[Costed], world: World) -> Iterator[BlockingReaso
             )
 
 
-def edge_warnings(one: Costed, market: Marketplace) -> tuple[tuple[str, str], ...]:
-    """NoHardEdge: what a day without anybody looking costs, where a shutdown from inside doesn't end the bill (rule R10)."""
-    rate = one.line.rate_usd_per_hour
-    if rate is None or not _keeps_billing(one, market):
-        return ()
-    day = rate * 24
-    return (("NoHardEdge", f"A machine that shuts itself down goes on billing there: {day.shown} for a day nobody looks."),)
-
-
-def edge_reasons(costs: Sequence[Costed], budgets: Sequence[BudgetStanding], market: Marketplace, world: World) -> Iterator[BlockingReason]:
+def edge_reasons(costs: Sequence[Costed], budgets: Sequence[BudgetStanding], world: World) -> Iterator[BlockingReason]:
     """NoHardEdge blocks where a cap or a Block Budget promises an edge that such a machine can't keep."""
     for one in costs:
         need = one.seated.need
         is_limited = need.remaining is not None or any(budget.covers(world.basis.project, one.labels) for budget in budgets)
-        if need.urgency is Urgency.REQUIRED and is_limited and one.figures is not None and _keeps_billing(one, market):
+        if need.urgency is Urgency.REQUIRED and is_limited and one.figures is not None and one.keeps_billing:
             yield BlockingReason(
                 code="NoHardEdge",
                 address=need.address,
@@ -107,12 +96,6 @@ def policy_reasons(lines: Sequence[CostLine], standing_rates: Mapping[Address, M
             f"This plan adds {increase.shown} to 730 h of everything running; the limit is {most_increase.shown}.",
             amounts,
         )
-
-
-def _keeps_billing(one: Costed, market: Marketplace) -> bool:
-    provider = one.line.offer_key.partition("/")[0]
-    description = market.descriptions.get(provider)
-    return description is not None and description.self_stop is SelfStop.KEEPS_BILLING
 
 
 def _cap_too_small(address: Address, remaining: Money, smallest: Money, rate: Money) -> BlockingReason:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from nodusctl.base.canonical import digest
 from nodusctl.base.ids import Address
 from nodusctl.plan.actions import Action, Verb
 from nodusctl.plan.reasons import BlockingReason
@@ -38,18 +39,24 @@ def moves_of(
 
 def move_hints(actions: Iterable[Action], snapshot: Snapshot) -> tuple[str, ...]:
     """For each object that is removed while one of the same kind and spec is made: the line that would make it a move."""
-    made = [action for action in actions if action.verb is Verb.CREATE]
+    all_actions = tuple(actions)
+    made: dict[tuple[str, str], list[Action]] = {}
+    for action in all_actions:
+        if action.verb is Verb.CREATE:
+            made.setdefault(_likeness(action.address, action.spec), []).append(action)
     hints = []
-    for action in actions:
+    for action in all_actions:
         standing = snapshot.get(action.address)
         if action.verb not in {Verb.DELETE, Verb.KEEP} or standing is None:
             continue
-        spec = plain(standing.record.spec)
-        twin = next((one for one in made if one.address.kind == action.address.kind and plain(one.spec) == spec), None)
-        if twin is not None:
-            made.remove(twin)
-            hints.append(_hint(twin.address, action.address))
+        twins = made.get(_likeness(action.address, standing.record.spec))
+        if twins:
+            hints.append(_hint(twins.pop(0).address, action.address))
     return tuple(hints)
+
+
+def _likeness(address: Address, spec: object) -> tuple[str, str]:
+    return address.kind, digest(plain(spec))
 
 
 def renamed_volumes(moves: Mapping[Address, Address]) -> dict[str, str]:

@@ -106,6 +106,7 @@ class World:
     policy: Policy = Policy()
     ignored: tuple[Ignored, ...] = ()
     lease_term: timedelta = timedelta(hours=8)
+    window_lead: timedelta = timedelta(minutes=15)
     intents: tuple[Intent, ...] = ()
     entries: tuple[Entry, ...] = ()
     startups: Mapping[str, tuple[timedelta, ...]] = field(default_factory=dict)

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 def pinned_options(alias: str, known_hosts: str, identity: str) -> list[str]:
     """Options as a flat list. Checking is strict, the agent and other identities are left out, so nothing else can answer or be offered."""
+    # Both files are subject to ssh's own % tokens.
+    known_hosts, identity = known_hosts.replace("%", "%%"), identity.replace("%", "%%")
     named = {
         "StrictHostKeyChecking": "yes",
         "UserKnownHostsFile": f'"{known_hosts}"',

@@ -13,7 +13,7 @@ from nodusctl.render.tables import pairs, table
 
 def state_text(facts: StateFacts, style: Style) -> str:
     """Identity, contents, locks, work in hand, latest operations."""
-    rows = [(name[:1].upper() + name[1:], str(value)) for name, value in facts.facts.items() if name not in {"lineage", "serial"}]
+    rows = [(_title(name), str(value)) for name, value in facts.facts.items() if name not in {"lineage", "serial"}]
     if not facts.exists:
         return pairs([*rows, ("State", "not there yet; the first apply creates it")])
     counts = ", ".join(f"{count} {kind}" for kind, count in sorted(facts.counts.items())) or "nothing"
@@ -61,6 +61,12 @@ def state_document(facts: StateFacts) -> dict[str, Any]:
             for one in facts.operations
         ],
     }
+
+
+def _title(name: str) -> str:
+    """``open_intents`` as ``Open intents``."""
+    words = name.replace("_", " ")
+    return "URL" if words == "url" else words[:1].upper() + words[1:]
 
 
 def holder_text(holder: Holder) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 
 from nodusctl.resources.faulting import Fault
 from nodusctl.resources.function_rules import function_rules
 from nodusctl.resources.shared_rules import Spec, mapping_at, unique
-from nodusctl.resources.workspace_rules import workspace_rules
+from nodusctl.resources.workspace_rules import workspace_clock_rules, workspace_rules
 
 
 def between_fields(kind: str, spec: Spec, annotations: Mapping[str, str]) -> Iterator[Fault]:
@@ -26,6 +27,12 @@ def between_fields(kind: str, spec: Spec, annotations: Mapping[str, str]) -> Ite
             yield from unique(spec, "hosts")
         case _:
             pass
+
+
+def clock_rules(kind: str, spec: Spec, now: datetime, before: Spec | None = None) -> Iterator[Fault]:
+    """Rules relative to ``now``; ``before`` is the state's spec, whose unchanged times stay valid."""
+    if kind == "Workspace":
+        yield from workspace_clock_rules(spec, now, before)
 
 
 def _secret_sources(spec: Spec) -> Iterator[Fault]:

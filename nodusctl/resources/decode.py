@@ -17,18 +17,16 @@ from pydantic import ValidationError
 from nodusctl.base.diagnostics import Diagnostic, error, in_order, note
 from nodusctl.base.ids import Address
 from nodusctl.documents.document import Document, FieldPath
-from nodusctl.resources.cross_rules import between_fields
+from nodusctl.resources.cross_rules import between_fields, clock_rules
 from nodusctl.resources.defaults import with_defaults
-from nodusctl.resources.envelope import ENVELOPE, envelope_faults, kind_of, server_written
+from nodusctl.resources.envelope import address_of, envelope_faults, kind_of, server_written, text_map
 from nodusctl.resources.faulting import Fault, to_diagnostic, to_diagnostics
 from nodusctl.resources.fields import SpecModel
 from nodusctl.resources.kinds import KindFacts
 from nodusctl.resources.resource import Resource, SecretMaterial
-from nodusctl.resources.secret_material import remember_strays, take_values
-from nodusctl.resources.shapes import fields_of
+from nodusctl.resources.secret_material import take_values
 from nodusctl.resources.shorthands import expand
 from nodusctl.resources.validation import faults_of, null_faults
-from nodusctl.resources.workspace_rules import clock_rules
 
 Specs = Mapping[Address, Mapping[str, Any]]
 
@@ -58,7 +56,7 @@ def decode(documents: Iterable[Document], *, clock_now: datetime | None, project
         resource, faults = _decode_one(document, document.value, clock_now, project, known)
         diagnostics.extend(faults)
         ignored.extend((document, path) for path in server_written(document.value))
-        address = _address_of(document.value)
+        address = address_of(document.value)
         if address is not None and address in first:
             diagnostics.append(_duplicate(document, first[address], address))
         elif resource is not None:
@@ -74,10 +72,8 @@ def _decode_one(
     document: Document, value: dict[str, Any], clock_now: datetime | None, project: str, known: Specs
 ) -> tuple[Resource | None, tuple[Diagnostic, ...]]:
     facts = kind_of(value)
-    address = _address_of(value)
+    address = address_of(value)
     shown = str(address) if address is not None else ""
-    if value.get("kind") == "Secret":
-        remember_strays({key: inner for key, inner in value.items() if key not in ENVELOPE})
     faults = list(envelope_faults(value, project))
     if facts is None or facts.is_system:
         return None, to_diagnostics(faults, document, shown)
@@ -86,12 +82,11 @@ def _decode_one(
     if isinstance(written, dict):
         spec = written
         if facts.kind == "Secret":
-            remember_strays({key: inner for key, inner in written.items() if key not in fields_of(facts.spec_model)})
-            spec, material, problems = take_values(written)
+            spec, material, problems = take_values(value, written)
             faults.extend(problems)
         model, problems = read_spec(facts, spec)
         faults.extend(problems)
-        annotations = _text_map(value, "annotations")
+        annotations = text_map(value, "annotations")
         faults.extend(between_fields(facts.kind, written, annotations))
         if clock_now is not None:
             faults.extend(clock_rules(facts.kind, spec, clock_now, known.get(address) if address is not None else None))
@@ -119,10 +114,10 @@ def _resource(facts: KindFacts, address: Address, document: Document, model: Spe
         address=address,
         kind=facts.kind,
         name=address.name,
-        labels=MappingProxyType(_text_map(value, "labels")),
-        annotations=MappingProxyType(_text_map(value, "annotations")),
-        written=MappingProxyType(canonical_spec(model, written_only=True)),
-        spec=MappingProxyType(canonical_spec(complete)),
+        labels=MappingProxyType(text_map(value, "labels")),
+        annotations=MappingProxyType(text_map(value, "annotations")),
+        written=canonical_spec(model, written_only=True),
+        spec=canonical_spec(complete),
         model=complete,
         source=document.file,
         span=document.span(("metadata", "name")),
@@ -134,19 +129,6 @@ def _resource(facts: KindFacts, address: Address, document: Document, model: Spe
 def canonical_spec(model: SpecModel, *, written_only: bool = False) -> dict[str, Any]:
     """The spec as plain JSON values in canonical spelling; ``written_only`` leaves defaults out."""
     return model.model_dump(mode="json", by_alias=True, exclude_unset=written_only, exclude_none=True)
-
-
-def _address_of(value: Mapping[str, Any]) -> Address | None:
-    facts = kind_of(value)
-    metadata = value.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
-    return Address(facts.singular, name) if facts is not None and isinstance(name, str) and name else None
-
-
-def _text_map(value: Mapping[str, Any], group: str) -> dict[str, str]:
-    metadata = value.get("metadata")
-    found = metadata.get(group) if isinstance(metadata, dict) else None
-    return {key: text for key, text in found.items() if isinstance(text, str)} if isinstance(found, dict) else {}
 
 
 def _duplicate(document: Document, first: Document, address: Address) -> Diagnostic:

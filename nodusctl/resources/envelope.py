@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from nodusctl.base.ids import Address
 from nodusctl.documents.document import FieldPath
 from nodusctl.resources.faulting import Fault
 from nodusctl.resources.kinds import API_VERSION, KINDS, KindFacts, kind_named, nearest_kind
-from nodusctl.resources.metadata import WRITTEN_BY_USERS, metadata_faults
+from nodusctl.resources.metadata import WRITTEN_BY_PROGRAM, metadata_faults
 from nodusctl.resources.shapes import fields_of
 from nodusctl.resources.validation import missing_field, unknown_field, wrong_type
 
@@ -19,6 +20,21 @@ def kind_of(value: Mapping[str, Any]) -> KindFacts | None:
     """The kind a document names exactly, or None."""
     kind = value.get("kind")
     return KINDS.get(kind) if isinstance(kind, str) else None
+
+
+def address_of(value: Mapping[str, Any]) -> Address | None:
+    """What a document calls its object, where kind and name are readable."""
+    facts = kind_of(value)
+    metadata = value.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return Address(facts.singular, name) if facts is not None and isinstance(name, str) and name else None
+
+
+def text_map(value: Mapping[str, Any], group: str) -> dict[str, str]:
+    """The readable part of ``labels`` or ``annotations``."""
+    metadata = value.get("metadata")
+    found = metadata.get(group) if isinstance(metadata, dict) else None
+    return {key: text for key, text in found.items() if isinstance(text, str)} if isinstance(found, dict) else {}
 
 
 def envelope_faults(value: Mapping[str, Any], project: str) -> Iterator[Fault]:
@@ -43,7 +59,7 @@ def envelope_faults(value: Mapping[str, Any], project: str) -> Iterator[Fault]:
 def server_written(value: Mapping[str, Any]) -> tuple[FieldPath, ...]:
     """Parts that only the program writes and that are ignored here."""
     metadata = value.get("metadata")
-    found: list[FieldPath] = [("metadata", key) for key in metadata if key not in WRITTEN_BY_USERS] if isinstance(metadata, dict) else []
+    found: list[FieldPath] = [("metadata", key) for key in metadata if key in WRITTEN_BY_PROGRAM] if isinstance(metadata, dict) else []
     if "status" in value:
         found.append(("status",))
     return tuple(found)

@@ -82,8 +82,3 @@ _ROWS = (
 )
 
 REASONS: Mapping[str, Reason] = MappingProxyType({row[0]: Reason(*row) for row in _ROWS})
-
-
-def reason(code: str) -> Reason:
-    """The registered reason; KeyError for one that isn't."""
-    return REASONS[code]

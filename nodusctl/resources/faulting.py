@@ -27,7 +27,7 @@ class Fault:
 
 def to_diagnostic(fault: Fault, document: Document, address: str = "") -> Diagnostic:
     """The fault at its place in ``document``."""
-    written = [path for path in fault.paths if document.find(path) is not None] or list(fault.paths[:1])
+    written = [path for path in fault.paths if document.nearest_place(path)[1]] or list(fault.paths[:1])
     path = max(written, key=document.order_of)
     named = [dotted(other) for other in fault.paths if other != path]
     detail = fault.detail

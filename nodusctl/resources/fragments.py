@@ -11,11 +11,18 @@ from nodusctl.resources.fields import REQUIRED, SpecModel, refuse, spec_field
 from nodusctl.resources.scalars import Amount, Count, Duration, Flag, Name, Quantity, Text, matching
 
 EnvName = Annotated[Text, matching(r"[A-Za-z_][A-Za-z0-9_]*", "letters, digits and '_', not beginning with a digit")]
-SecretKeyName = Annotated[Text, matching(r"[-._a-zA-Z0-9]{1,253}", "at most 253 letters, digits, '-', '_' and '.'")]
+SECRET_KEY_PATTERN = r"[-._a-zA-Z0-9]{1,253}"
+SecretKeyName = Annotated[Text, matching(SECRET_KEY_PATTERN, "at most 253 letters, digits, '-', '_' and '.'")]
 DnsPattern = Annotated[
     Text,
     matching(r"(\*\.)?([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\.)*[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", "a DNS name in lower case, or *.suffix"),
 ]
+GpuType = Annotated[
+    Text,
+    matching(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", "an accelerator id or family, such as H100 or H100-SXM"),
+    AfterValidator(str.upper),
+]
+"""Matched in any case, so kept in one: two spellings of a name are no change."""
 GpuCount = Literal[1, 2, 4, 8]
 
 _SYSTEM_FOLDERS = ("/etc", "/usr", "/bin", "/sbin", "/proc", "/sys", "/dev", "/boot", "/run")
@@ -83,11 +90,8 @@ class VolumeMount(SpecModel):
 class GPURequest(SpecModel):
     """The accelerators of one machine."""
 
-    type: tuple[
-        Annotated[Text, matching(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", "an accelerator id or family, such as H100 or H100-SXM")], ...
-    ] = spec_field(
-        "Accelerator ids or families, in order of preference; a family stands for each of its variants.",
-        REQUIRED,
+    type: tuple[GpuType, ...] | None = spec_field(
+        "Accelerator ids or families, in order of preference; a family stands for each of its variants. Left out, any.",
         rule="1 to 8, in any case.",
         min_length=1,
         max_length=8,

@@ -77,7 +77,7 @@ class InitCommand(SpecModel):
 
 
 class Sidecar(SpecModel):
-    """A helper container beside the worker."""
+    """A container beside the worker."""
 
     name: Name = spec_field("Name, unique in the Function.", REQUIRED)
     command: tuple[Text, ...] | None = spec_field("Program and arguments.")
@@ -126,7 +126,7 @@ class FunctionSpec(SpecModel):
     env: tuple[EnvVar, ...] | None = spec_field("Environment variables.", rule="At most 256; NODUS_ is reserved.", max_length=256)
     secrets: tuple[SecretMount, ...] | None = spec_field("Secrets given as environment variables and files. Short form: the name alone.")
     volumes: tuple[VolumeMount, ...] | None = spec_field("Volumes at paths.")
-    sidecars: tuple[Sidecar, ...] | None = spec_field("Helper containers.")
+    sidecars: tuple[Sidecar, ...] | None = spec_field("Containers beside the worker.")
     init_command: InitCommand | None = spec_field("A command that runs before the worker.")
     service_account_name: Name = spec_field("Account for calls made from inside.", "default")
     max_cost_usd: Amount | None = spec_field(

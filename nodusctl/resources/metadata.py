@@ -171,3 +171,4 @@ def _is_qualified(key: str) -> bool:
 
 
 _KNOWN = frozenset(field.alias or "" for field in ObjectMeta.model_fields.values())
+WRITTEN_BY_PROGRAM = _KNOWN - WRITTEN_BY_USERS

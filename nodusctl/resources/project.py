@@ -130,7 +130,7 @@ def decode_project(document: Document) -> DecodedProject:
     faults.extend(_provider_faults(providers))
     named = {path for fault in faults for path in fault.paths}
     own = {key: inner for key, inner in value.items() if key != "providers"}
-    if isinstance(providers, dict):
+    if isinstance(providers, dict) and providers:
         own["providers"] = {name: {"type": entry["type"]} for name, entry in providers.items() if _has_type(entry)}
     try:
         settings = ProjectSettings.model_validate(own)

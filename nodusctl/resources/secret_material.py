@@ -7,22 +7,35 @@ A key of ``data`` with an empty text means "the stored value stays": that is how
 from __future__ import annotations
 
 import binascii
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from nodusctl.base.redaction import REDACTOR
+from nodusctl.resources.envelope import ENVELOPE
 from nodusctl.resources.faulting import Fault
+from nodusctl.resources.fragments import SECRET_KEY_PATTERN
 from nodusctl.resources.resource import SecretMaterial, ValueSource, decode_base64
+from nodusctl.resources.secret import SecretSpec
+from nodusctl.resources.shapes import fields_of
 
 
-def take_values(spec: dict[str, Any]) -> tuple[dict[str, Any], SecretMaterial, tuple[Fault, ...]]:
-    """The spec with key names only (all under ``data``), the values, and what is wrong with them."""
+def take_values(document: dict[str, Any], spec: dict[str, Any]) -> tuple[dict[str, Any], SecretMaterial, tuple[Fault, ...]]:
+    """The spec with key names only (all under ``data``), the values, and what is wrong with them.
+
+    Texts under keys that no Secret has, beside spec or in it, are remembered too: most often they are misplaced values.
+    """
+    _remember_all([inner for key, inner in document.items() if key not in ENVELOPE])
+    _remember_all([inner for key, inner in spec.items() if key not in fields_of(SecretSpec)])
     literals: dict[str, bytes] = {}
     kept: set[str] = set()
     faults: list[Fault] = []
     for group in ("data", "stringData"):
         for key, value in _entries(spec, group):
             _remember(value)
+            if not re.fullmatch(SECRET_KEY_PATTERN, key):
+                faults.append(_wrong_key(group, key))
+                continue
             if not isinstance(value, str):
                 faults.append(_no_text(group, key, is_empty=value is None))
                 continue
@@ -46,14 +59,13 @@ def take_values(spec: dict[str, Any]) -> tuple[dict[str, Any], SecretMaterial, t
     return bare, SecretMaterial(literals, sources, frozenset(kept - set(literals))), tuple(faults)
 
 
-def remember_strays(value: object) -> None:
-    """Remember every text of a misplaced part of a Secret (``stringData`` beside spec, a misspelt key), so that it is never printed."""
+def _remember_all(value: object) -> None:
     if isinstance(value, dict):
         for inner in value.values():
-            remember_strays(inner)
+            _remember_all(inner)
     elif isinstance(value, list):
         for inner in value:
-            remember_strays(inner)
+            _remember_all(inner)
     else:
         _remember(value)
 
@@ -82,6 +94,11 @@ def _source(value: object) -> ValueSource | None:
     env, file, command = value.get("env"), value.get("file"), value.get("command")
     words = tuple(word for word in command if isinstance(word, str)) if isinstance(command, list) else ()
     return ValueSource(env if isinstance(env, str) else "", file if isinstance(file, str) else "", words)
+
+
+def _wrong_key(group: str, key: str) -> Fault:
+    detail = f"{key[:60]!r} was written; it is at most 253 letters, digits, '-', '_' and '.'."
+    return Fault(reason="Invalid", summary="A Secret key has the wrong form.", detail=detail, paths=(("spec", group, key),), at_key=True)
 
 
 def _no_text(group: str, key: str, *, is_empty: bool) -> Fault:

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from nodusctl.documents.document import FieldPath
-from nodusctl.resources.fields import FieldFacts, SpecModel
+from nodusctl.resources.fields import FieldFacts
 from nodusctl.resources.mutability import ChangeHint, Mutability
 from nodusctl.resources.scalars import Shape
 
@@ -152,8 +152,3 @@ def _bounds(metadata: list[Any]) -> dict[str, int]:
             case _:
                 pass
     return found
-
-
-def is_spec_model(model: type[BaseModel]) -> bool:
-    """True for a part of a spec."""
-    return issubclass(model, SpecModel)

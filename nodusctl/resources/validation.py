@@ -102,9 +102,8 @@ def unknown_field(path: FieldPath, model: type[BaseModel] | None, base: FieldPat
     relative = path[len(base) : -1]
     owner = model_at(model, relative) if model is not None else None
     close = nearest(key, fields_of(owner)) if owner is not None else None
-    homes = (
-        {home[-1]: dotted((*base, *home)) for home in reversed(_fields_below(model)) if home[:-1] != relative} if model is not None else {}
-    )
+    elsewhere = [home for home in _fields_below(model) if home[:-1] != relative] if model is not None else []
+    homes = {str(home[-1]): dotted((*base, *home)) for home in reversed(elsewhere)}
     fix = ""
     if key in homes:
         fix = f"It belongs at {homes[key]}."

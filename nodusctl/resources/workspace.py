@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Annotated, Literal
 
 from nodusctl.resources.fields import SpecModel, StatusModel, spec_field
@@ -178,8 +178,3 @@ class WorkspaceStatus(StatusModel):
     ) = spec_field("Why it is stopped; empty while it runs.")
     handled_requests: dict[str, str] | None = spec_field("Request annotations that were acted on.")
     observed_generation: Count | None = spec_field("The generation of the spec this status reflects.")
-
-
-def moment_of(schedule: WorkspaceSchedule | None) -> datetime | None:
-    """When the schedule starts the machine: 15 minutes before readyBy (a seed rule), or None."""
-    return schedule.ready_by - timedelta(minutes=15) if schedule is not None and schedule.ready_by is not None else None

@@ -34,7 +34,7 @@ def _home(spec: Spec) -> Iterator[Fault]:
             fix="Remove one of the two.",
             paths=(volume, ephemeral),
         )
-    elif not has_volume and not is_ephemeral:
+    elif not has_volume and spec.get("ephemeral", False) is False:
         yield Fault(
             reason="FieldValueRequired",
             summary="A Workspace has no home.",
@@ -62,10 +62,8 @@ def _schedule_order(spec: Spec) -> Iterator[Fault]:
         )
 
 
-def clock_rules(kind: str, spec: Spec, now: datetime, before: Spec | None = None) -> Iterator[Fault]:
-    """Rules relative to ``now``; a value equal to the one in ``before`` (the state's spec) is old and stays valid."""
-    if kind != "Workspace":
-        return
+def workspace_clock_rules(spec: Spec, now: datetime, before: Spec | None) -> Iterator[Fault]:
+    """readyBy lies ahead; a value equal to the one in ``before`` (the state's spec) is old and stays valid."""
     ready_by = time_of(mapping_at(spec, "schedule").get("readyBy"))
     if ready_by is None or ready_by >= now + _SCHEDULE_LEAD:
         return

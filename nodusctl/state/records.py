@@ -20,7 +20,8 @@ class Record:
     """One desired object.
 
     ``spec`` is canonical (long form, camelCase, JSON values) with defaults; ``applied`` is as the file wrote it, canonical, without
-    defaults, or None for an object no file made. ``source`` is the file, relative to the project. ``is_retained`` marks a Volume whose YAML is gone.
+    defaults, or None for an object no file made. ``source`` is the file, relative to the project. ``is_retained`` marks a Volume
+    whose YAML is gone.
     """
 
     uid: str

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import sqlite3
+from typing import TYPE_CHECKING
 
 from sqlalchemy import bindparam, select, update
 
@@ -13,15 +13,18 @@ from nodusctl.ports.journal import Claim, StaleClaim
 from nodusctl.store import journaling
 from nodusctl.store.schema import CLAIMS
 from nodusctl.store.seats import Seat, Wish, seated
+from nodusctl.store.statements import Statement
 from nodusctl.store.statements import put as replacing
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-_PUT = replacing(CLAIMS)
-_OF = select(CLAIMS).where(CLAIMS.c.object_uid == bindparam("uid"))
-_HELD = select(CLAIMS).where(CLAIMS.c.is_held).order_by(CLAIMS.c.object_uid)
-_GIVE_BACK = update(CLAIMS).where(CLAIMS.c.object_uid == bindparam("uid"), CLAIMS.c.fence == bindparam("number")).values(is_held=False)
+_PUT = Statement(replacing(CLAIMS))
+_OF = Statement(select(CLAIMS).where(CLAIMS.c.object_uid == bindparam("uid")))
+_HELD = Statement(select(CLAIMS).where(CLAIMS.c.is_held).order_by(CLAIMS.c.object_uid))
+_GIVE_BACK = Statement(
+    update(CLAIMS).where(CLAIMS.c.object_uid == bindparam("uid"), CLAIMS.c.fence == bindparam("number")).values(is_held=False)
+)
 
 
 def grant(connection: Connection, wish: Wish) -> Claim | None:
@@ -56,25 +59,25 @@ def put(connection: Connection, seat: Seat) -> None:
         "expires_at": format_time(seat.expires_at),
         "is_held": seat.is_held,
     }
-    connection.execute(_PUT, row)
+    _PUT.change(connection, **row)
 
 
 def give_back(connection: Connection, claim: Claim) -> None:
     """The step is over; nothing happens where somebody else holds the object by now."""
-    connection.execute(_GIVE_BACK, {"uid": claim.object_uid, "number": claim.fence})
+    _GIVE_BACK.change(connection, uid=claim.object_uid, number=claim.fence)
 
 
 def held(connection: Connection) -> tuple[Seat, ...]:
     """All claims that weren't given back, by object uid."""
-    return tuple(_read(row) for row in connection.execute(_HELD).mappings())
+    return tuple(_read(row) for row in _HELD.rows(connection))
 
 
 def _seat(connection: Connection, object_uid: str) -> Seat | None:
-    row = connection.execute(_OF, {"uid": object_uid}).mappings().first()
-    return _read(row) if row else None
+    row = _OF.first(connection, uid=object_uid)
+    return _read(row) if row is not None else None
 
 
-def _read(row: Mapping[Any, Any]) -> Seat:
+def _read(row: sqlite3.Row) -> Seat:
     return Seat(
         object_uid=row["object_uid"],
         fence=row["fence"],
@@ -83,7 +86,7 @@ def _read(row: Mapping[Any, Any]) -> Seat:
         started_at=parse_time(row["started_at"]),
         heartbeat_at=parse_time(row["heartbeat_at"]),
         expires_at=parse_time(row["expires_at"]),
-        is_held=row["is_held"],
+        is_held=bool(row["is_held"]),
     )
 
 
@@ -99,7 +102,7 @@ def holder_row(holder: Holder) -> dict[str, object]:
     }
 
 
-def read_holder(row: Mapping[Any, Any]) -> Holder:
+def read_holder(row: sqlite3.Row) -> Holder:
     """A holder from columns."""
     return Holder(
         user=row["user"], host=row["host"], pid=row["pid"], start_ticks=row["start_ticks"], boot_id=row["boot_id"], command=row["command"]

@@ -27,14 +27,16 @@ EVENT_KINDS: Mapping[str, type] = {kind.__name__: kind for kind in get_args(Even
 
 def encode(value: object) -> str:
     """JSON text of a frozen dataclass."""
-    text: bytes = _adapter(type(value)).dump_json(value, fallback=_as_dict, warnings=False)
+    kind: Any = type(value)
+    text: bytes = _adapter(kind).dump_json(value, fallback=_as_dict, warnings=False)
     return text.decode()
 
 
 def decode(kind: type[T], text: str) -> T:
     """The value ``encode`` was given; UserError names the fields that don't fit this version."""
+    wanted: Any = kind
     try:
-        value: T = _adapter(kind).validate_json(text)
+        value: T = _adapter(wanted).validate_json(text)
     except ValueError as problem:
         raise newer_value(kind.__name__, _fields_of(problem)) from None
     return value
@@ -63,10 +65,11 @@ def decode_event(kind: str, text: str) -> Event:
 
 
 @lru_cache(maxsize=64)
-def _adapter(kind: type) -> TypeAdapter[Any]:
+def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
     from pydantic import ConfigDict, TypeAdapter
 
-    return TypeAdapter(kind | None, config=ConfigDict(extra="forbid"))
+    wrapped: Any = kind | None
+    return TypeAdapter(wrapped, config=ConfigDict(extra="forbid"))
 
 
 def _as_dict(value: object) -> dict[Any, Any]:

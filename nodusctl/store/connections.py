@@ -57,11 +57,11 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection | None]:
         """A connection that sees one moment; None where there is no state yet."""
-        if not self._has_content():
+        if not (self._has_content() and self._is_ready()):
             yield None
             return
-        with self._told(), self._engine(_READING).connect() as connection:
-            yield connection if self._is_current or self._is_readable(connection) else None
+        with self._told(), self._engine(_READING).begin() as connection:
+            yield connection
 
     @contextmanager
     def write(self, *, is_durable: bool = True) -> Iterator[Connection]:
@@ -70,6 +70,9 @@ class Database:
             raise RuntimeError("this state was opened for reading")
         if not self._has_content():
             self._create_file()
+        elif not self._is_current:
+            # Before a writer opens it: that alone would already change another program's file.
+            self._standing_now()
         with self._writing, self._told(), self._engine(_DURABLE if is_durable else _BRIEF).begin() as connection:
             if not self._is_current:
                 self._bring_up(connection)
@@ -82,10 +85,10 @@ class Database:
             return connection is not None
 
     def close(self) -> None:
-        """Close the connections; the last writer folds its log into the file."""
-        for engine in self._engines.values():
-            engine.dispose()
-        self._engines.clear()
+        """Close the connections. Readers first: only a writer that closes last can fold the log into the file."""
+        for way in (_READING, _BRIEF, _DURABLE):
+            if way in self._engines:
+                self._engines.pop(way).dispose()
 
     def _has_content(self) -> bool:
         """True for a file with bytes in it; UserError where they aren't SQLite's."""
@@ -94,7 +97,7 @@ class Database:
         try:
             with self.path.open("rb") as stream:
                 start = stream.read(len(_MAGIC))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return False
         except OSError as problem:
             raise faults.not_usable(self.path, problem.strerror or str(problem)) from None
@@ -110,12 +113,22 @@ class Database:
         except OSError as problem:
             raise faults.not_usable(self.path, problem.strerror or str(problem)) from None
 
-    def _is_readable(self, connection: Connection) -> bool:
-        standing = self._standing(connection)
+    def _is_ready(self) -> bool:
+        """True where there are tables of this version, brought up first if we may."""
+        if self._is_current:
+            return True
+        standing = self._standing_now()
         if standing == "older":
-            raise faults.older_schema(self.path, migrating.revision_of(connection))
+            if self.is_read_only:
+                raise faults.older_schema(self.path)
+            with self.write():
+                standing = "current"
         self._is_current = standing == "current"
         return self._is_current
+
+    def _standing_now(self) -> str:
+        with self._told(), self._engine(_READING).begin() as connection:
+            return self._standing(connection)
 
     def _bring_up(self, connection: Connection) -> None:
         match self._standing(connection):
@@ -149,7 +162,7 @@ class Database:
         """Turns what SQLite says about the file into words for a person; everything else goes on as it is."""
         try:
             yield
-        except IntegrityError:
+        except (IntegrityError, sqlite3.IntegrityError):
             raise
         except (DatabaseError, sqlite3.DatabaseError) as problem:
             cause = problem.orig if isinstance(problem, DatabaseError) else problem

@@ -45,13 +45,13 @@ def newer_schema(path: Path, revision: str) -> UserError:
     )
 
 
-def older_schema(path: Path, revision: str) -> UserError:
+def older_schema(path: Path) -> UserError:
     """A reader can't bring the schema up."""
     return UserError(
         error(
             "StateOlder",
             "The state was written by an older nodusctl and must be brought up first.",
-            f"{path} has schema revision {revision}; a command that only reads never changes it.",
+            f"{path}: a command that only reads never changes the file.",
             "Run a command that writes; it brings the state up in one transaction:\n  nodusctl apply",
         )
     )

@@ -7,6 +7,7 @@ as they went in.
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from nodusctl.base.redaction import clean
@@ -20,17 +21,30 @@ WORDS = frozenset({"message", "detail", "last_detail", "reason", "outcome", "mem
 def without_secrets(value: T) -> T:
     """``value`` with its words cleaned, nested values included; the same object where nothing had to change."""
     changed: dict[str, Any] = {}
-    for place in fields(value):  # type: ignore[arg-type]
-        before = getattr(value, place.name)
-        after = _cleaned(place.name, before)
+    kind: Any = type(value)
+    for name in _names(kind):
+        before = getattr(value, name)
+        if type(before) is str and name not in WORDS:
+            continue
+        after = _cleaned(name, before)
         if after is not before:
-            changed[place.name] = after
+            changed[name] = after
     return replace(value, **changed) if changed else value  # type: ignore[type-var]
+
+
+def _storable(text: str) -> str:
+    """A platform's message may hold bytes that were never text; they become question marks."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+@lru_cache(maxsize=128)
+def _names(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(place.name for place in fields(kind))
 
 
 def _cleaned(name: str, before: Any) -> Any:
     if isinstance(before, str):
-        after = clean(before) if name in WORDS else before
+        after = clean(_storable(before)) if name in WORDS else before
         return before if after == before else after
     if isinstance(before, tuple):
         items = tuple(_cleaned(name, inner) for inner in before)

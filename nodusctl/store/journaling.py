@@ -18,18 +18,18 @@ from nodusctl.store.basis import carried_on
 from nodusctl.store.codec import decode, decode_event, encode, encode_event
 from nodusctl.store.freetext import without_secrets
 from nodusctl.store.schema import ATTEMPTS, JOURNAL
-from nodusctl.store.statements import among, listed
+from nodusctl.store.statements import Statement, among, listed
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-_ADD_EVENT, _ADD_ATTEMPT = insert(JOURNAL), insert(ATTEMPTS)
-_CHANGE_ATTEMPT = update(ATTEMPTS).where(ATTEMPTS.c.uid == bindparam("which")).values(body=bindparam("text"))
-_THESE_ATTEMPTS = select(ATTEMPTS.c.body).where(among(ATTEMPTS.c.uid, "uids"))
-_ALL_ATTEMPTS = select(ATTEMPTS.c.body).order_by(ATTEMPTS.c.sequence)
-_ATTEMPTS_OF = _ALL_ATTEMPTS.where(among(ATTEMPTS.c.owner_uid, "uids"))
-_ALL_EVENTS = select(JOURNAL.c.sequence, JOURNAL.c.kind, JOURNAL.c.body).order_by(JOURNAL.c.sequence)
-_EVENTS_OF = _ALL_EVENTS.where(JOURNAL.c.object_uid == bindparam("uid"))
+_ADD_EVENT, _ADD_ATTEMPT = Statement(insert(JOURNAL)), Statement(insert(ATTEMPTS))
+_CHANGE_ATTEMPT = Statement(update(ATTEMPTS).where(ATTEMPTS.c.uid == bindparam("which")).values(body=bindparam("text")))
+_THESE_ATTEMPTS = Statement(select(ATTEMPTS.c.body).where(among(ATTEMPTS.c.uid, "uids")))
+_attempts = select(ATTEMPTS.c.body).order_by(ATTEMPTS.c.sequence)
+_ALL_ATTEMPTS, _ATTEMPTS_OF = Statement(_attempts), Statement(_attempts.where(among(ATTEMPTS.c.owner_uid, "uids")))
+_events = select(JOURNAL.c.sequence, JOURNAL.c.kind, JOURNAL.c.body).order_by(JOURNAL.c.sequence)
+_ALL_EVENTS, _EVENTS_OF = Statement(_events), Statement(_events.where(JOURNAL.c.object_uid == bindparam("uid")))
 
 
 def append(connection: Connection, events: Iterable[Event]) -> None:
@@ -37,7 +37,7 @@ def append(connection: Connection, events: Iterable[Event]) -> None:
     cleaned = [without_secrets(event) for event in events]
     if not cleaned:
         return
-    connection.execute(_ADD_EVENT, [_row(event) for event in cleaned])
+    _ADD_EVENT.change_each(connection, [_row(event) for event in cleaned])
     if any(event.attempt_uid for event in cleaned):
         _carry_on(connection, [event for event in cleaned if event.attempt_uid])
 
@@ -52,23 +52,23 @@ def _carry_on(connection: Connection, events: Sequence[Event]) -> None:
     book = carried_on(known, events)
     for uid, attempt in book.items():
         if uid not in known:
-            connection.execute(_ADD_ATTEMPT, {"uid": uid, "owner_uid": attempt.owner_uid, "body": encode(attempt)})
+            _ADD_ATTEMPT.change(connection, uid=uid, owner_uid=attempt.owner_uid, body=encode(attempt))
         elif attempt != known[uid]:
-            connection.execute(_CHANGE_ATTEMPT, {"which": uid, "text": encode(attempt)})
+            _CHANGE_ATTEMPT.change(connection, which=uid, text=encode(attempt))
 
 
 def _attempts_by_uid(connection: Connection, uids: set[str]) -> dict[str, Attempt]:
-    bodies = connection.execute(_THESE_ATTEMPTS, {"uids": listed(uids)}).scalars()
+    bodies = _THESE_ATTEMPTS.values(connection, uids=listed(uids))
     return {attempt.uid: attempt for attempt in (decode(Attempt, body) for body in bodies)}
 
 
 def attempts(connection: Connection, owner_uids: Sequence[str] | None = None) -> tuple[Attempt, ...]:
     """Attempts in the order they were queued; of the named owners, or all."""
-    found = connection.execute(_ALL_ATTEMPTS) if owner_uids is None else connection.execute(_ATTEMPTS_OF, {"uids": listed(owner_uids)})
-    return tuple(decode(Attempt, body) for body in found.scalars())
+    bodies = _ALL_ATTEMPTS.values(connection) if owner_uids is None else _ATTEMPTS_OF.values(connection, uids=listed(owner_uids))
+    return tuple(decode(Attempt, body) for body in bodies)
 
 
 def rows(connection: Connection, object_uid: str = "") -> tuple[JournalRow, ...]:
     """The journal in order, of one object or whole."""
-    found = connection.execute(_EVENTS_OF, {"uid": object_uid}) if object_uid else connection.execute(_ALL_EVENTS)
+    found = _EVENTS_OF.rows(connection, uid=object_uid) if object_uid else _ALL_EVENTS.rows(connection)
     return tuple(JournalRow(sequence=number, event=decode_event(kind, body)) for number, kind, body in found)

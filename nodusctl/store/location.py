@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nodusctl.store.faults import bad_url
+from nodusctl.store.faults import bad_url, not_usable
 
 _SCHEME = "sqlite:///"
 _OWN_FOLDER = ".nodus"
@@ -16,6 +16,17 @@ def path_of(url: str, root: Path) -> Path:
     if path == url or not path or "?" in path or path == ":memory:":
         raise bad_url(url)
     return root / path
+
+
+def is_missing(path: Path) -> bool:
+    """True where nothing is; UserError where we may not even look."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError as problem:
+        raise not_usable(path, problem.strerror or str(problem)) from None
+    return False
 
 
 def prepare_folder(path: Path) -> None:

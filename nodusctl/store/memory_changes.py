@@ -130,4 +130,4 @@ def _sealed(book: Book, vault: Vault, values: Mapping[str, str], forgotten: Sequ
 
 
 def _logged(book: Book, note: OperationNote, *, has_moved_serial: bool) -> Book:
-    return replace(book, operations=(*book.operations, LoggedOperation(note=note, has_moved_serial=has_moved_serial)))
+    return replace(book, operations=(*book.operations, LoggedOperation(note=without_secrets(note), has_moved_serial=has_moved_serial)))

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Protocol
 
 from nodusctl.base.clock import Wall
@@ -41,7 +42,7 @@ class MemoryClaims:
         while True:
             now = self._wall.now()
             wanted = HeldLock(id=lock_id, holder=holder, started_at=now)
-            lock = _facts(self._books.change(lambda book, wanted=wanted, now=now: _locked(book, wanted, now)))
+            lock = _facts(self._books.change(partial(_locked, wanted=wanted, now=now)))
             if lock is None or lock.id == lock_id:
                 return lock_id
             if self._wall.monotonic() >= give_up_at:

@@ -17,15 +17,17 @@ from nodusctl.store.basis import side_of
 from nodusctl.store.codec import decode, encode
 from nodusctl.store.freetext import without_secrets
 from nodusctl.store.schema import ENTRIES, POSTINGS
-from nodusctl.store.statements import among, listed
+from nodusctl.store.statements import Statement, among, listed
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-_ADD_ENTRY, _ADD_POSTING = insert(ENTRIES), insert(POSTINGS)
-_ALL_ENTRIES = select(ENTRIES.c.body).order_by(ENTRIES.c.sequence)
-_ENTRIES_OF = _ALL_ENTRIES.where(among(ENTRIES.c.object_uid, "uids"))
-_SUMS = select(POSTINGS.c.object_uid, POSTINGS.c.side, func.sum(POSTINGS.c.amount_micro)).group_by(POSTINGS.c.object_uid, POSTINGS.c.side)
+_ADD_ENTRY, _ADD_POSTING = Statement(insert(ENTRIES)), Statement(insert(POSTINGS))
+_entries = select(ENTRIES.c.body).order_by(ENTRIES.c.sequence)
+_ALL_ENTRIES, _ENTRIES_OF = Statement(_entries), Statement(_entries.where(among(ENTRIES.c.object_uid, "uids")))
+_SUMS = Statement(
+    select(POSTINGS.c.object_uid, POSTINGS.c.side, func.sum(POSTINGS.c.amount_micro)).group_by(POSTINGS.c.object_uid, POSTINGS.c.side)
+)
 
 
 def append(connection: Connection, entries: Iterable[Entry]) -> None:
@@ -34,8 +36,8 @@ def append(connection: Connection, entries: Iterable[Entry]) -> None:
     if not cleaned:
         return
     rows = [{"id": e.id, "object_uid": e.object_uid, "attempt_uid": e.attempt_uid, "body": encode(e)} for e in cleaned]
-    connection.execute(_ADD_ENTRY, rows)
-    connection.execute(_ADD_POSTING, [row for entry in cleaned for row in _posting_rows(entry)])
+    _ADD_ENTRY.change_each(connection, rows)
+    _ADD_POSTING.change_each(connection, [row for entry in cleaned for row in _posting_rows(entry)])
 
 
 def _posting_rows(entry: Entry) -> list[dict[str, object]]:
@@ -54,13 +56,13 @@ def _posting_rows(entry: Entry) -> list[dict[str, object]]:
 
 def entries(connection: Connection, object_uids: Sequence[str] | None = None) -> tuple[Entry, ...]:
     """Entries in order; of the named objects, or all."""
-    found = connection.execute(_ALL_ENTRIES) if object_uids is None else connection.execute(_ENTRIES_OF, {"uids": listed(object_uids)})
-    return tuple(decode(Entry, body) for body in found.scalars())
+    bodies = _ALL_ENTRIES.values(connection) if object_uids is None else _ENTRIES_OF.values(connection, uids=listed(object_uids))
+    return tuple(decode(Entry, body) for body in bodies)
 
 
 def sums(connection: Connection) -> Mapping[str, Mapping[str, Money]]:
     """What stands on each side, per object uid."""
     found: dict[str, dict[str, Money]] = defaultdict(dict)
-    for object_uid, side, amount in connection.execute(_SUMS):
+    for object_uid, side, amount in _SUMS.rows(connection):
         found[object_uid][side] = Money(amount)
     return found

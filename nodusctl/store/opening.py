@@ -15,7 +15,7 @@ from nodusctl.base.clock import Wall
 from nodusctl.ports.claims import Claims, Holder
 from nodusctl.ports.journal import Journal
 from nodusctl.store.holders import this_holder
-from nodusctl.store.location import path_of
+from nodusctl.store.location import is_missing, path_of
 from nodusctl.store.sealing import KeyMaterial, Vault
 
 
@@ -45,7 +45,7 @@ def open_state(
     """
     path = path_of(url, root)
     holder = holder or this_holder(holder_command)
-    if read_only and not path.exists():
+    if read_only and is_missing(path):
         return _empty(path, url, key, wall, holder)
     return _sqlite(path, url, key, wall, holder, read_only=read_only)
 

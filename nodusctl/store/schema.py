@@ -196,4 +196,4 @@ def append_only_triggers(table: str) -> tuple[str, ...]:
 
 for _table in APPEND_ONLY:
     for _statement in append_only_triggers(_table.name):
-        event.listen(_table, "after_create", DDL(_statement).execute_if(dialect="sqlite"))
+        event.listen(_table, "after_create", DDL(_statement).execute_if(dialect="sqlite"))  # type: ignore[no-untyped-call]

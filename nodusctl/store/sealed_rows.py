@@ -13,34 +13,35 @@ from sqlalchemy import bindparam, delete, select, update
 
 from nodusctl.store.schema import SEALED, STATE
 from nodusctl.store.sealing import Vault
-from nodusctl.store.statements import among, listed, put
+from nodusctl.store.statements import Statement, among, listed, put
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-_PUT, _DROP = put(SEALED), delete(SEALED).where(among(SEALED.c.name, "names"))
-_VALUE = select(SEALED.c.value).where(SEALED.c.name == bindparam("which"))
-_KEY_CHECK = select(STATE.c.key_check)
-_KEEP_CHECK = update(STATE).where(STATE.c.key_check == "").values(key_check=bindparam("used"))
+_PUT, _DROP = Statement(put(SEALED)), Statement(delete(SEALED).where(among(SEALED.c.name, "names")))
+_VALUE = Statement(select(SEALED.c.value).where(SEALED.c.name == bindparam("which")))
+_KEY_CHECK = Statement(select(STATE.c.key_check))
+_KEEP_CHECK = Statement(update(STATE).where(STATE.c.key_check == "").values(key_check=bindparam("used")))
 
 
 def write(connection: Connection, vault: Vault, sealed: Mapping[str, str], forgotten: Sequence[str] = ()) -> None:
     """Seal values under their names and delete the forgotten ones."""
     if forgotten:
-        connection.execute(_DROP, {"names": listed(forgotten)})
+        _DROP.change(connection, names=listed(forgotten))
     if sealed:
         closed = vault.close(key_check(connection), sealed)
-        connection.execute(_PUT, [{"name": name, "value": value} for name, value in closed.items()])
+        _PUT.change_each(connection, [{"name": name, "value": value} for name, value in closed.items()])
     if vault.used_check:
-        connection.execute(_KEEP_CHECK, {"used": vault.used_check})
+        _KEEP_CHECK.change(connection, used=vault.used_check)
 
 
 def read(connection: Connection, vault: Vault, name: str) -> str | None:
     """The value in clear, known to the redactor from now on; None where there is none."""
-    sealed = connection.execute(_VALUE, {"which": name}).scalar()
-    return None if sealed is None else vault.open(key_check(connection), name, sealed)
+    row = _VALUE.first(connection, which=name)
+    return None if row is None else vault.open(key_check(connection), name, row["value"])
 
 
 def key_check(connection: Connection | None) -> str:
     """How the state recognises its key; empty while any will do."""
-    return "" if connection is None else connection.execute(_KEY_CHECK).scalar() or ""
+    row = None if connection is None else _KEY_CHECK.first(connection)
+    return "" if row is None else str(row["key_check"])

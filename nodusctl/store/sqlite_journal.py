@@ -90,8 +90,8 @@ class SqliteJournal:
             return self._vault.fingerprint(sealed_rows.key_check(connection), value)
 
     def facts(self) -> Mapping[str, Any]:
-        place = {"url": self._url, "path": str(self._database.path)}
-        return {**place, **self._read(reading.facts, {"serial": 0, "lineage": ""})}
+        known = {"url": self._url, "path": str(self._database.path), "lineage": "", "serial": 0}
+        return {**known, **self._read(reading.facts, {})}
 
     def _read(self, question: Callable[[Connection], T], when_missing: T) -> T:
         with self._database.read() as connection:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ClauseElement, Connection
 
 Parameters = Mapping[str, Any]
-_DIALECT = dialect(paramstyle="named")  # type: ignore[no-untyped-call]
+_DIALECT = dialect(paramstyle="named")
 
 
 class Statement:

@@ -9,7 +9,8 @@ import pytest
 
 from nodus_providers.local import trees
 from nodus_providers.local.provider import LocalProvider
-from nodusctl.bootstrap.bundle import BootPlan, render_bundle
+from nodusctl.bootstrap.bundle import render_bundle
+from nodusctl.ports.boot import BootPlan
 from nodusctl.ports.reach import Access, KeyPair
 from nodusctl.provider.agent import AgentAnswer, AgentRequest
 from nodusctl.provider.contract import Provider

@@ -6,11 +6,10 @@ The service key's own logins never count. Judging idleness from the facts comes 
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 from . import door, processes
-from .layout import Layout, read_json, timestamp, write_json, write_text
+from .layout import Layout, read_json, timestamp, write_text
 
 _FACTS_KEPT = 3
 
@@ -18,7 +17,7 @@ _FACTS_KEPT = 3
 def record(layout: Layout) -> None:
     """Look once: rewrite the list of processes, and add a fact where a person is logged in."""
     rows = processes.of_machine(layout)
-    write_text(layout.processes_file, json.dumps([{"pid": row.pid, "start": row.start} for row in rows.values()]))
+    write_text(layout.processes_file, json.dumps([{"pid": row.pid, "start": row.start} for row in rows.values()]), is_synced=False)
     own = door.key_of(layout.boot["service_key"])
     sessions = [row for row in rows.values() if own not in (keys := door.session_keys(row.pid)) and keys]
     if sessions:
@@ -33,7 +32,7 @@ def facts(layout: Layout) -> list[dict[str, Any]]:
 
 def _add(layout: Layout, fact: dict[str, Any]) -> None:
     older = [known for known in facts(layout) if (known["kind"], known["detail"]) != (fact["kind"], fact["detail"])]
-    write_json(layout.activity_file, {"facts": [fact, *older][:_FACTS_KEPT], "looked_at": time.time()})
+    write_text(layout.activity_file, json.dumps({"facts": [fact, *older][:_FACTS_KEPT]}), is_synced=False)
 
 
 def _command(pid: int) -> str:

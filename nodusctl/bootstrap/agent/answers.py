@@ -92,12 +92,13 @@ def _push(layout: Layout, files: Mapping[str, str]) -> None:
         raise _RefusedError("Conflict", "the machine is quiesced")
     places = {name: _place(layout, name) for name in files}
     removed = set(door.keys_in(read_text(layout.person_keys_file))) - set(door.keys_in(files.get("authorized_keys", "")))
+    environment = _environment_script(json.loads(files["environment"])) if "environment" in files else None
     before = read_text(layout.vault_path("host_key"))
     for name, (path, mode) in places.items():
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         write_text(path, files[name], mode)
-    if "environment" in files:
-        _write_environment(layout, json.loads(files["environment"]))
+    if environment is not None:
+        write_text(layout.vault_path("environment.sh"), environment, 0o400)
     if "authorized_keys" in files:
         door.write_admitted(layout)
         if removed:
@@ -133,13 +134,13 @@ def _place(layout: Layout, name: str) -> tuple[str, int]:
     return layout.vault_path("secrets", *parts[2:]), 0o400
 
 
-def _write_environment(layout: Layout, variables: Mapping[str, str]) -> None:
+def _environment_script(variables: Mapping[str, str]) -> str:
     lines = []
     for name, value in sorted(variables.items()):
         if not name.replace("_", "a").isalnum() or name[0].isdigit():
             raise _RefusedError("Invalid", "a variable's name is letters, digits and underscores")
         lines.append(f"export {name}={shlex.quote(str(value))}")
-    write_text(layout.vault_path("environment.sh"), "\n".join([*lines, ""]), 0o400)
+    return "\n".join([*lines, ""])
 
 
 def _digest(layout: Layout, names: list[str]) -> str:

@@ -7,6 +7,7 @@ session in the machine's home. A line that brings options of its own is refused,
 from __future__ import annotations
 
 import contextlib
+import grp
 import os
 import re
 import shlex
@@ -86,12 +87,31 @@ def write_sshd_config(layout: Layout, port: int) -> str:
         "PrintMotd no",
         "UseDNS no",
         "X11Forwarding no",
+        f"PermitTTY {'yes' if gives_terminals() else 'no'}",
         "ClientAliveInterval 30",
         *(f"{name} {value}" for name, value in sorted(sshd["options"].items())),
     ]
     path = layout.path("etc", "sshd_config")
     write_text(path, "\n".join(lines) + "\n")
     return path
+
+
+def gives_terminals() -> bool:
+    """False where sshd would die giving a terminal: without root it can't chown one to the group tty, so the kernel must have done it.
+
+    A login then gets a shell without a terminal instead of a closed connection.
+    """
+    if os.geteuid() == 0:
+        return True
+    with contextlib.suppress(OSError, KeyError):
+        leader, follower = os.openpty()
+        try:
+            return os.fstat(follower).st_gid == grp.getgrnam("tty").gr_gid
+        finally:
+            os.close(leader)
+            os.close(follower)
+    # No such group: sshd leaves the terminal as it is.
+    return True
 
 
 def start(layout: Layout) -> subprocess.Popen[bytes]:
@@ -148,17 +168,18 @@ def end_sessions_without_key(layout: Layout) -> None:
         branch = processes.below(rows, {row.pid})
         keys = {key for pid in branch for key in session_keys(pid)}
         if not keys & admitted:
+            left_by_sshd = {processes.login_file(pid) for pid in branch}
             for pid in branch:
                 processes.signal_process(rows[pid], signal.SIGKILL)
+            processes.remove_login_files(left_by_sshd)
 
 
 def session_keys(pid: int) -> list[str]:
     """The public keys a process of a login was let in with, as sshd wrote them down (ExposeAuthInfo)."""
-    for entry in processes.environment(pid):
-        if entry.startswith(b"SSH_USER_AUTH="):
-            with contextlib.suppress(OSError):
-                lines = read_text(entry.partition(b"=")[2].decode()).splitlines()
-                return [line.partition(" ")[2].strip() for line in lines if line.startswith("publickey ")]
+    path = processes.login_file(pid)
+    with contextlib.suppress(OSError):
+        lines = read_text(path).splitlines() if path else []
+        return [line.partition(" ")[2].strip() for line in lines if line.startswith("publickey ")]
     return []
 
 

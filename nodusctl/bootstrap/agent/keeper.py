@@ -112,7 +112,7 @@ class _Watch:
         return ""
 
     def _beat(self) -> None:
-        write_text(self.layout.heartbeat_file, timestamp())
+        write_text(self.layout.heartbeat_file, timestamp(), is_synced=False)
         if time.monotonic() - self._looked >= _LOOK_SECONDS:
             self._looked = time.monotonic()
             activity.record(self.layout)

@@ -72,8 +72,8 @@ def read_json(path: str) -> dict[str, Any]:
     return dict(json.loads(text)) if text else {}
 
 
-def write_text(path: str, text: str, mode: int = 0o600) -> None:
-    """Replace a file whole: written beside it, synced, renamed."""
+def write_text(path: str, text: str, mode: int = 0o600, *, is_synced: bool = True) -> None:
+    """Replace a file whole: written beside it, synced unless it is rewritten every few seconds anyway, renamed."""
     folder = os.path.dirname(path)
     handle, temporary = tempfile.mkstemp(dir=folder, prefix=".new-")
     try:
@@ -81,7 +81,8 @@ def write_text(path: str, text: str, mode: int = 0o600) -> None:
             stream.write(text)
             stream.flush()
             os.fchmod(stream.fileno(), mode)
-            os.fsync(stream.fileno())
+            if is_synced:
+                os.fsync(stream.fileno())
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)

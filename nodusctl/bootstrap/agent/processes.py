@@ -117,11 +117,14 @@ def end_all(layout: Layout, spared: set[int], grace_seconds: float, limit_second
     """TERM, a grace, then KILL until nothing but ``spared`` is left; returns how many still run after all that."""
     started = time.monotonic()
     told: set[tuple[int, int]] = set()
+    left_by_sshd: set[str] = set()
     while True:
         targets = [row for row in of_machine(layout).values() if row.pid not in spared]
         reap()
+        left_by_sshd.update(login_file(row.pid) for row in targets)
         age_seconds = time.monotonic() - started
         if not targets or age_seconds > grace_seconds + limit_seconds:
+            remove_login_files(left_by_sshd)
             return len(targets)
         for row in targets:
             if age_seconds >= grace_seconds:
@@ -131,6 +134,20 @@ def end_all(layout: Layout, spared: set[int], grace_seconds: float, limit_second
                 signal_process(row, signal.SIGTERM)
                 signal_process(row, signal.SIGCONT)
         time.sleep(0.03)
+
+
+def login_file(pid: int) -> str:
+    """The file in which sshd wrote down by which key a process of a login was let in (ExposeAuthInfo), or ""."""
+    found = [entry.partition(b"=")[2].decode(errors="replace") for entry in environment(pid) if entry.startswith(b"SSH_USER_AUTH=")]
+    return found[0] if found else ""
+
+
+def remove_login_files(paths: set[str]) -> None:
+    """Remove what an sshd that was killed could not."""
+    for path in paths:
+        if path.startswith("/tmp/sshauth."):
+            with contextlib.suppress(OSError):
+                os.unlink(path)
 
 
 def reap() -> list[int]:

@@ -23,7 +23,7 @@ _FORMS = "wide, json, yaml, name or jsonpath=…"
 def get(
     context: typer.Context,
     *,
-    what: Annotated[list[str], typer.Argument(metavar="KIND[/NAME]...", help="ws, vol,sec, workspace/lab, or 'ws lab lab2'.")],
+    what: Annotated[list[str], typer.Argument(metavar="KIND[/NAME]", help="ws, vol,sec, workspace/lab, or 'ws lab lab2'.")],
     form: Annotated[str, typer.Option("-o", "--output", metavar="FORM", help=f"{_FORMS}.")] = "",
     selector: Annotated[str, typer.Option("-l", "--selector", metavar="SEL", help="Labels: team=ml,env!=dev,'tier in (a,b)'.")] = "",
 ) -> ExitCode:

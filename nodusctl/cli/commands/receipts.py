@@ -17,9 +17,7 @@ from nodusctl.render.receipts import receipt_document, receipt_text, receipts_te
 def receipts(
     context: typer.Context,
     *,
-    name: Annotated[
-        str, typer.Argument(metavar="[KIND/NAME]", help="An object, also a removed one; default: all.", show_default=False)
-    ] = "",
+    name: Annotated[str, typer.Argument(metavar="KIND/NAME", help="An object, also a removed one; default: all.", show_default=False)] = "",
     is_json: JsonOption = False,
 ) -> ExitCode:
     """What each session has cost: times, segments, rate and where it came from."""

@@ -21,9 +21,7 @@ def schema(
     *,
     kind: Annotated[
         str,
-        typer.Argument(
-            metavar="[KIND]", help="Workspace, ws, …, or project for nodusctl.yaml; default: list the kinds.", show_default=False
-        ),
+        typer.Argument(metavar="KIND", help="Workspace, ws, …, or project for nodusctl.yaml; default: list the kinds.", show_default=False),
     ] = "",
 ) -> ExitCode:
     """The JSON Schema of a kind, for editors and checks."""

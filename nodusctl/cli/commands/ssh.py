@@ -18,7 +18,7 @@ def ssh(
     *,
     workspace: Annotated[str, typer.Argument(metavar="WORKSPACE", help="A running Workspace: lab or workspace/lab.")],
     command: Annotated[
-        list[str] | None, typer.Argument(metavar="[-- CMD]", help="What to run there; without it, a shell.", show_default=False)
+        list[str] | None, typer.Argument(metavar="-- CMD", help="What to run there; without it, a shell.", show_default=False)
     ] = None,
 ) -> ExitCode:
     """Log in to a running Workspace, or run one command there; its exit status becomes ours."""

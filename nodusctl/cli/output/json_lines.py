@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from nodusctl import __version__
 from nodusctl.base.clock import Wall
 from nodusctl.base.diagnostics import Diagnostic, in_order
 from nodusctl.base.exits import ExitCode
-from nodusctl.cli.output.progress_json import JsonProgress
 from nodusctl.cli.output.protocol import Document, Text
 from nodusctl.cli.output.streams import CleanStream
-from nodusctl.ports.progress import Progress
 from nodusctl.render.diagnostics import diagnostic_document
 from nodusctl.render.redacted import redacted
+
+if TYPE_CHECKING:
+    from nodusctl.ports.progress import Progress
 
 FORMAT_VERSION = 1
 
@@ -38,6 +39,8 @@ class JsonOutput:
         """Remarks are for people."""
 
     def progress(self) -> Progress:
+        from nodusctl.cli.output.progress_json import JsonProgress
+
         return JsonProgress(self._say, self._wall)
 
     def finish(self, code: ExitCode) -> None:

@@ -1,4 +1,4 @@
-"""Progress where nobody watches a terminal: at once one line, then at most one line in ten seconds."""
+"""Progress where nobody watches a terminal: one line after a second, then at most one line in ten seconds."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from nodusctl.cli.output.streams import CleanStream
 from nodusctl.ports.progress import ProgressReport
 
 PERIOD_SECONDS = 10.0
+_FIRST_SECONDS = 0.9
 
 
 class LineProgress:
@@ -19,7 +20,7 @@ class LineProgress:
         self._stream, self._wall = stream, wall
         self._board = Board()
         self._lock = threading.Lock()
-        self._due_at = 0.0
+        self._due_at = wall.monotonic() + _FIRST_SECONDS
 
     def report(self, report: ProgressReport) -> None:
         self._board.take(report, self._wall.monotonic())
@@ -28,7 +29,7 @@ class LineProgress:
     def pulse(self) -> None:
         now = self._wall.monotonic()
         with self._lock:
-            if now < self._due_at or not (self._board.going() or self._board.over()):
+            if now < self._due_at or not self._board.going():
                 return
             self._due_at = now + PERIOD_SECONDS
         self._stream.line(self._board.summary(now))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from nodusctl.base.diagnostics import Diagnostic
 from nodusctl.base.exits import ExitCode
-from nodusctl.ports.progress import Progress
 from nodusctl.render.style import Style
+
+if TYPE_CHECKING:
+    from nodusctl.ports.progress import Progress
 
 Document = Callable[[], Mapping[str, Any]]
 Text = Callable[[Style], str]

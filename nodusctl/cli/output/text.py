@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from nodusctl.base.clock import Wall
 from nodusctl.base.diagnostics import Diagnostic, in_order
 from nodusctl.base.exits import ExitCode
-from nodusctl.cli.output.progress_lines import LineProgress
-from nodusctl.cli.output.progress_live import LiveProgress
 from nodusctl.cli.output.protocol import Document, Text
 from nodusctl.cli.output.streams import CleanStream
-from nodusctl.ports.progress import Progress
 from nodusctl.render.diagnostics import diagnostic_text
 from nodusctl.render.style import Style
+
+if TYPE_CHECKING:
+    from nodusctl.cli.output.progress_live import LiveProgress
+    from nodusctl.ports.progress import Progress
 
 
 class TextOutput:
@@ -45,7 +46,11 @@ class TextOutput:
 
     def progress(self) -> Progress:
         if not self._err.isatty():
+            from nodusctl.cli.output.progress_lines import LineProgress
+
             return LineProgress(self._err, self._wall)
+        from nodusctl.cli.output.progress_live import LiveProgress
+
         self._live = LiveProgress(self._raw_err, self._wall, has_colour=self._err_style.has_colour)
         return self._live
 

@@ -91,6 +91,8 @@ class Root:
         try:
             yield
         finally:
+            if not self.machine(thing_id).exists() and not self.disk(thing_id).exists():
+                path.unlink(missing_ok=True)
             os.close(handle)
 
     def _take(self, path: Path) -> int:

@@ -8,10 +8,13 @@ import socket
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from nodus_providers.local.settings import LocalSettings
 from nodusctl.base.quantities import quantity_milli, quantity_units
 from nodusctl.provider.offers import Availability, Offer, Quote
+
+if TYPE_CHECKING:
+    from nodus_providers.local.settings import LocalSettings
 
 _GIB = 2**30
 _STARTUP_P50 = timedelta(seconds=1)

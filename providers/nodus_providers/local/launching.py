@@ -8,29 +8,22 @@ away by ``find``, which takes the keeper's lock first, so that a keeper started 
 from __future__ import annotations
 
 import fcntl
-import json
 import os
-import py_compile
-import tempfile
-from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 from nodus_providers.local import programs as tools
+from nodus_providers.local.building import build_folder, bundle_of, request_digest
 from nodus_providers.local.disks import DiskShelf
-from nodus_providers.local.folders import Root, read_json, sync_folder, write_json
-from nodus_providers.local.guest import Guest, kernel_boot_id, vault_folder
+from nodus_providers.local.folders import Root, read_json
+from nodus_providers.local.guest import Guest
 from nodus_providers.local.host import Host
 from nodus_providers.local.machines import holder_of, observed
 from nodus_providers.local.trees import remove_tree
-from nodusctl.base.canonical import digest
-from nodusctl.base.timestamps import format_time
 from nodusctl.provider.machines import Machine, MachineState
 from nodusctl.provider.replies import Done, Refused, Reply, Scope, Unknown
 from nodusctl.provider.requests import LaunchRequest
 
-BUNDLE_FORMAT = "nodus-bundle/1"
 _OPEN_LIMIT_SECONDS = 15.0
 _POLL_SECONDS = 0.02
 
@@ -71,7 +64,8 @@ class Launcher:
                     self._shelf.mended(attachment.disk_id)
             refusal = self._refusal(request)
             if refusal is None:
-                self._build(machine_id, request)
+                home = self._shelf.live(request.disks[0].disk_id) if request.disks else None
+                build_folder(self._root, self._programs, machine_id, request, home)
             return refusal
 
     def _refusal(self, request: LaunchRequest) -> Refused | None:
@@ -79,14 +73,14 @@ class Launcher:
             return Refused("Invalid", message=f"this computer offers {self._host.offer_id} in {self._host.zone} only")
         if self._programs.sshd() is None:
             return Refused("ProviderNotReady", Scope.ACCOUNT, "sshd is not installed on this computer")
-        if _bundle(request) is None:
+        if bundle_of(request) is None:
             return Refused("Invalid", message="the boot document is not a bundle this provider can read")
         if request.edge_seconds <= 0:
             return Refused("Invalid", message="a machine needs an edge above zero seconds")
         return self._disk_refusal(request)
 
     def _disk_refusal(self, request: LaunchRequest) -> Refused | None:
-        home_mount = (_bundle(request) or {}).get("home_mount")
+        home_mount = (bundle_of(request) or {}).get("home_mount")
         for attachment in request.disks:
             if attachment.mount_path != home_mount:
                 return Refused("Unsupported", message="a local machine holds one disk, as its home")
@@ -95,52 +89,6 @@ class Launcher:
             if holder := holder_of(self._root, attachment.disk_id):
                 return Refused("VolumeBusy", message=f"the disk is attached to {holder}")
         return Refused("Unsupported", message="a local machine holds one disk, as its home") if len(request.disks) > 1 else None
-
-    def _build(self, machine_id: str, request: LaunchRequest) -> None:
-        self._root.machines.mkdir(mode=0o700, parents=True, exist_ok=True)
-        making = Path(tempfile.mkdtemp(prefix=".making-", dir=self._root.machines))
-        for part in ("agent", "etc", "run"):
-            (making / part).mkdir(mode=0o700)
-        bundle = _bundle(request) or {}
-        for name, source in bundle["agent"].items():
-            path = making / "agent" / Path(name).name
-            path.write_text(source, encoding="utf-8")
-            py_compile.compile(str(path), dfile=f"agent/{path.name}", doraise=True)
-        _write_private(making / "etc" / "host_key", bundle["host_key"])
-        _write_private(making / "etc" / "authorized_keys", "".join(f"{key}\n" for key in bundle["person_keys"]))
-        write_json(making / "boot.json", self._boot(machine_id, request, bundle))
-        write_json(making / "disks.json", {"disk_ids": [attachment.disk_id for attachment in request.disks]})
-        write_json(making / "machine.json", self._record(request))
-        remove_tree(self._root.machine(machine_id))  # at most a folder without a record
-        making.rename(self._root.machine(machine_id))
-        sync_folder(self._root.machines)
-
-    def _boot(self, machine_id: str, request: LaunchRequest, bundle: Mapping[str, Any]) -> dict[str, Any]:
-        folder = self._root.machine(machine_id)
-        home = self._shelf.live(request.disks[0].disk_id) if request.disks else folder / "home"
-        return {
-            "machine": machine_id,
-            "boot_id": f"{machine_id}-{kernel_boot_id()}",
-            "edge_seconds": min(request.edge_seconds, int(bundle["edge_seconds"])),
-            "idle_timeout_seconds": bundle["idle_timeout_seconds"],
-            "tools": bundle["tools"],
-            "service_key": bundle["service_key"],
-            "home": str(home),
-            "user": tools.current_user()["name"],
-            "python": tools.python_program(),
-            "vault": vault_folder(machine_id, folder / "vault"),
-            "sshd": self._programs.sshd_section(self._programs.sshd() or ""),
-        }
-
-    def _record(self, request: LaunchRequest) -> dict[str, Any]:
-        return {
-            "token": request.token,
-            "request_digest": request_digest(request),
-            "name": request.name,
-            "offer_id": request.offer_id,
-            "tags": dict(request.tags),
-            "created_at": format_time(self._root.wall.now()),
-        }
 
     def _started(self, machine_id: str) -> Reply[Machine]:
         """Start the keeper where none has ever been, and wait until its door is open."""
@@ -181,24 +129,3 @@ class Launcher:
         finally:
             os.close(handle)
         return True
-
-
-def request_digest(request: LaunchRequest) -> str:
-    """What of a request must be the same when its token comes again."""
-    disks = [[attachment.disk_id, attachment.mount_path, attachment.is_read_only] for attachment in request.disks]
-    return digest(
-        [request.name, request.offer_id, request.zone, request.image, request.boot, request.edge_seconds, disks, dict(request.tags)]
-    )
-
-
-def _bundle(request: LaunchRequest) -> dict[str, Any] | None:
-    try:
-        bundle = json.loads(request.boot)
-    except ValueError:
-        return None
-    return bundle if isinstance(bundle, dict) and bundle.get("format") == BUNDLE_FORMAT else None
-
-
-def _write_private(path: Path, text: str) -> None:
-    path.touch(mode=0o600)
-    path.write_text(text, encoding="utf-8")

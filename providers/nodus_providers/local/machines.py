@@ -28,7 +28,16 @@ def observed(root: Root, host: Host, machine_id: str) -> Machine:
     record = read_json(folder / "machine.json")
     if not record:
         return _gone(root, host, machine_id)
-    guest = Guest(folder)
+    try:
+        return _standing(Guest(folder), record, host, machine_id)
+    except (OSError, KeyError):
+        if (folder / "machine.json").exists():
+            raise
+        # It was released while we looked.
+        return _gone(root, host, machine_id)
+
+
+def _standing(guest: Guest, record: Mapping[str, Any], host: Host, machine_id: str) -> Machine:
     state, reason, ended_at = _state(guest)
     port = guest.door() if state is MachineState.RUNNING else 0
     return Machine(
@@ -37,10 +46,10 @@ def observed(root: Root, host: Host, machine_id: str) -> Machine:
         state=state,
         reason=reason,
         billing_started_at=guest.started_at(),
-        ended_at=ended_at,
+        ended_at=_not_before(guest.started_at(), ended_at),
         ssh=SshEndpoint(host="127.0.0.1", port=port, user=current_user()["name"]) if port else None,
         armed_until=guest.armed_until(),
-        disk_ids=attached_disks(folder),
+        disk_ids=attached_disks(guest.folder),
     )
 
 
@@ -95,6 +104,11 @@ def _state(guest: Guest) -> tuple[MachineState, str, datetime | None]:
     if survivors:
         return MachineState.RUNNING, f"its keeper was killed; {survivors} processes of it still run", None
     return MachineState.STOPPED, "its keeper was killed; the end is the last heartbeat", guest.last_seen()
+
+
+def _not_before(start: datetime | None, end: datetime | None) -> datetime | None:
+    """An end that is no earlier than its start: the computer's clock may have been set back in between."""
+    return max(start, end) if start and end else end
 
 
 def _moment(text: str | None) -> datetime | None:

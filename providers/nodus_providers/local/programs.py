@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import grp
 import os
 import pwd
 import shutil
@@ -9,14 +10,17 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nodus_providers.local.settings import LocalSettings
 from nodusctl.base.diagnostics import Diagnostic, error, warning
+
+if TYPE_CHECKING:
+    from nodus_providers.local.settings import LocalSettings
 
 _SYSTEM_FOLDERS = ("/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin", "/bin")
 _PRIVILEGE_FOLDER = Path("/run/sshd")
 _SFTP_SERVERS = ("lib/openssh/sftp-server", "libexec/openssh/sftp-server", "lib/ssh/sftp-server", "libexec/sftp-server")
+_REMOUNT_TERMINALS = "mount -o remount,gid=5,mode=620 /dev/pts"
 _INSTALL = "apt-get install openssh-server"
 
 
@@ -80,9 +84,26 @@ class Programs:
             yield _missing("The folder /run/sshd is missing", "sshd run by root needs it, and it can't be made.", "mkdir -p /run/sshd")
         if Path(shell).name in ("nologin", "false") or not os.access(shell, os.X_OK):
             yield _missing("This user has no login shell", f"sshd would start {shell}.", f"usermod -s /bin/sh {current_user()['name']}")
+        if os.geteuid() != 0 and not _terminals_have_their_group():
+            detail = "A login gets a shell without a terminal: sshd without root can't give one to the group tty, and the kernel doesn't."
+            yield warning("ProviderNotReady", "Terminals don't belong to the group tty", detail, _as_root(_REMOUNT_TERMINALS))
         if not Path("/dev/shm").is_dir():
             detail = "Host keys and secrets of a machine lie in its folder on disk until it ends."
             yield warning("ProviderNotReady", "There is no tmpfs for secrets", detail, _as_root("mount -t tmpfs tmpfs /dev/shm"))
+
+
+def _terminals_have_their_group() -> bool:
+    try:
+        leader, follower = os.openpty()
+    except OSError:
+        return False
+    try:
+        return os.fstat(follower).st_gid == grp.getgrnam("tty").gr_gid
+    except KeyError:
+        return True
+    finally:
+        os.close(leader)
+        os.close(follower)
 
 
 def _missing(summary: str, detail: str, command: str) -> Diagnostic:

@@ -73,8 +73,8 @@ def revisions_of(folder: Path) -> tuple[Revision, ...]:
     shelf = folder / "revisions"
     if not shelf.is_dir():
         return ()
-    ready = [_ready(read_json(path / "revision.json")) for path in shelf.iterdir() if path.name.isdigit()]
-    halves = [_half(path) for path in shelf.glob(".saving-*") if (path / "half.json").exists()]
+    ready = [_ready(record) for path in shelf.iterdir() if path.name.isdigit() and (record := read_json(path / "revision.json"))]
+    halves = [_half(about) for path in shelf.glob(".saving-*") if (about := read_json(path / "half.json"))]
     return (*sorted(ready, key=lambda revision: revision.number), *sorted(halves, key=lambda revision: revision.number))
 
 
@@ -103,7 +103,7 @@ def _saved(root: Root, folder: Path, request: SaveRequest) -> Revision:
     until = root.wall.monotonic() + _SLICE.total_seconds()
     try:
         if not copy_tree(folder / "live", half / "tree", half / "manifest", lambda: root.wall.monotonic() < until):
-            return _half(half)
+            return _half(about)
         size_bytes = verify_tree(half / "tree", half / "manifest")
     except (NotQuietError, BrokenCopyError) as fault:
         remove_tree(half)
@@ -145,8 +145,7 @@ def _ready(record: Mapping[str, Any]) -> Revision:
     )
 
 
-def _half(path: Path) -> Revision:
-    about = read_json(path / "half.json")
+def _half(about: Mapping[str, Any]) -> Revision:
     return Revision(id=about["id"], number=about["number"], state=RevisionState.SAVING, token=about["token"])
 
 

@@ -24,7 +24,9 @@ def found(root: Path, *globs: str, exclude: frozenset[Path] = frozenset()) -> li
 
 
 def test_all_yaml_files_but_hidden_ones_and_the_project_file_are_found_sorted(tmp_path: Path) -> None:
-    tree(tmp_path, "b.yaml", "a.yml", "team/x.yaml", ".nodus/s.yaml", "team/.hidden.yaml", "nodusctl.yaml", "team/nodusctl.yaml", "notes.txt")
+    tree(
+        tmp_path, "b.yaml", "a.yml", "team/x.yaml", ".nodus/s.yaml", "team/.hidden.yaml", "nodusctl.yaml", "team/nodusctl.yaml", "notes.txt"
+    )
     assert found(tmp_path) == ["a.yml", "b.yaml", "team/x.yaml"]
 
 
@@ -35,7 +37,12 @@ def test_files_that_settings_name_are_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("glob", "expected"),
-    [("*.yaml", ["a.yaml"]), ("team/**/*.yaml", ["team/b.yaml", "team/deep/c.yaml"]), ("**/[bc].yaml", ["team/b.yaml", "team/deep/c.yaml"]), ("./a.y?ml", ["a.yaml"])],
+    [
+        ("*.yaml", ["a.yaml"]),
+        ("team/**/*.yaml", ["team/b.yaml", "team/deep/c.yaml"]),
+        ("**/[bc].yaml", ["team/b.yaml", "team/deep/c.yaml"]),
+        ("./a.y?ml", ["a.yaml"]),
+    ],
 )
 def test_globs_match_as_in_a_shell(tmp_path: Path, glob: str, expected: list[str]) -> None:
     tree(tmp_path, "a.yaml", "team/b.yaml", "team/deep/c.yaml")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nodusctl.base.diagnostics import Diagnostic
@@ -117,7 +117,9 @@ def test_a_colon_inside_a_flow_value_is_read_as_yaml_1_2_says() -> None:
 def test_documents_of_others_are_counted_and_left_alone() -> None:
     foreign = b"apiVersion: v1\nkind: Pod\n---\napiVersion: apps/v1\nkind: Deployment\n"
     template = b"{{ template }}: [\n"
-    loaded = load_documents([("pod.yaml", foreign), ("chart.yaml", template), ("ws.yaml", b"apiVersion: nodus.dev/v1\nkind: Workspace\n---\nx: 1\n")])
+    loaded = load_documents(
+        [("pod.yaml", foreign), ("chart.yaml", template), ("ws.yaml", b"apiVersion: nodus.dev/v1\nkind: Workspace\n---\nx: 1\n")]
+    )
     assert (len(loaded.documents), loaded.skipped, loaded.diagnostics) == (1, 4, ())
 
 
@@ -141,6 +143,7 @@ def test_a_settings_file_is_one_mapping() -> None:
     assert (empty.value, faults) == ({}, ())
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200) | st.text(alphabet="ab:-[]{}&*!|>'\"%@#?,\n\t 01.<~\x00\ufeff", max_size=80).map(str.encode))
 def test_no_bytes_make_reading_crash_and_every_fault_has_a_place(content: bytes) -> None:
     loaded = load(content)

@@ -13,7 +13,9 @@ def test_words_of_older_yaml_are_texts(text: str) -> None:
     assert resolve_plain(text) == text
 
 
-@pytest.mark.parametrize(("text", "value"), [("4", 4), ("0", 0), ("-7", -7), ("true", True), ("FALSE", False), ("", None), ("~", None), ("Null", None)])
+@pytest.mark.parametrize(
+    ("text", "value"), [("4", 4), ("0", 0), ("-7", -7), ("true", True), ("FALSE", False), ("", None), ("~", None), ("Null", None)]
+)
 def test_plain_words_of_the_core_schema_have_their_values(text: str, value: object) -> None:
     assert resolve_plain(text) == value
     assert type(resolve_plain(text)) is type(value)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 from nodus_providers.local.provider import LocalProvider
-from nodusctl.bootstrap.bundle import BootPlan, render_bundle
+from nodusctl.bootstrap.bundle import render_bundle
+from nodusctl.ports.boot import BootPlan
 from nodusctl.ports.reach import Access, KeyPair
 from nodusctl.provider.agent import AgentAnswer, AgentCommand, AgentRequest
 from nodusctl.provider.machines import Disk, Machine, Release, ReleaseState
@@ -41,9 +41,7 @@ class MachineKit:
         self.root = tmp_path / "user" / "local" / "under-test"
 
     def a_disk(self, token: str = "nodus-disk") -> Disk:
-        return done(
-            self.provider.create_disk(DiskRequest(token=token, name="home", zone=self.offer.zone, size_bytes=2**30, tags=TAGS))
-        )
+        return done(self.provider.create_disk(DiskRequest(token=token, name="home", zone=self.offer.zone, size_bytes=2**30, tags=TAGS)))
 
     def a_request(self, token: str = "nodus-launch", *, edge_seconds: int = 600, disk: Disk | None = None) -> LaunchRequest:
         plan = BootPlan(
@@ -117,7 +115,7 @@ class MachineKit:
 def process_rows() -> list[tuple[int, str, str]]:
     """Pid, command line and environment of every live process."""
     rows = []
-    for name in filter(str.isdigit, os.listdir("/proc")):
+    for name in filter(str.isdigit, (path.name for path in Path("/proc").iterdir())):
         with contextlib.suppress(OSError):
             command, environment = (Path(f"/proc/{name}/{part}").read_bytes().replace(b"\0", b" ") for part in ("cmdline", "environ"))
             if is_alive(int(name)):

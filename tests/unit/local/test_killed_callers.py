@@ -109,4 +109,3 @@ def test_a_killed_restore_is_all_or_nothing(kit: MachineKit) -> None:
         done(kit.provider.restore(request))
         assert {path.read_text() for path in home.iterdir()} == {"old"}
         assert len(list(home.iterdir())) == 200
-

@@ -43,7 +43,8 @@ def function() -> Callable[..., str]:
     """A Function's YAML; a line of the spec per argument."""
 
     def text(*lines: str) -> str:
-        head = 'apiVersion: nodus.dev/v1\nkind: Function\nmetadata: {name: embed}\nspec:\n  code: {module: app, qualname: Emb}\n  python: "3.12"\n'
+        head = "apiVersion: nodus.dev/v1\nkind: Function\nmetadata: {name: embed}\nspec:\n"
+        head += '  code: {module: app, qualname: Emb}\n  python: "3.12"\n'
         return head + "".join(f"  {line}\n" for line in lines)
 
     return text

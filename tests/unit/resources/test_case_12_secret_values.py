@@ -17,7 +17,9 @@ CANARY = "canary-4f1d0b"
 SECRET = "apiVersion: nodus.dev/v1\nkind: Secret\nmetadata: {{name: wandb}}\nspec:\n  {}\n"
 
 
-def test_a_literal_that_looks_like_a_secret_is_refused_without_showing_it(read: Callable[..., Decoded], workspace: Callable[..., str]) -> None:
+def test_a_literal_that_looks_like_a_secret_is_refused_without_showing_it(
+    read: Callable[..., Decoded], workspace: Callable[..., str]
+) -> None:
     decoded = read(workspace("ephemeral: true", "env: [{name: HF_TOKEN, value: hf_TESTSECRET123}]"))
     (fault,) = decoded.diagnostics
     assert (fault.code, fault.field, str(fault.span)) == ("SecretValueInEnv", "spec.env[0].value", "a.yaml:6:33")
@@ -26,7 +28,9 @@ def test_a_literal_that_looks_like_a_secret_is_refused_without_showing_it(read: 
 
 
 def test_allow_env_admits_a_variable_that_only_looks_like_a_secret(read: Callable[..., Decoded], workspace: Callable[..., str]) -> None:
-    text = workspace("ephemeral: true", 'env: [{name: MAX_TOKEN, value: "4096"}]', metadata=", annotations: {nodus.dev/allow-env: MAX_TOKEN}")
+    text = workspace(
+        "ephemeral: true", 'env: [{name: MAX_TOKEN, value: "4096"}]', metadata=", annotations: {nodus.dev/allow-env: MAX_TOKEN}"
+    )
     assert read(text).diagnostics == ()
 
 
@@ -48,7 +52,12 @@ def test_values_travel_apart_and_only_key_names_stand_in_the_spec(read: Callable
 
 def test_no_text_form_of_anything_shows_a_value(read: Callable[..., Decoded]) -> None:
     decoded = read(SECRET.format(f"stringData: {{token: {CANARY}}}"))
-    shown = repr(decoded) + json.dumps(decoded.resources[0].written) + json.dumps(decoded.resources[0].spec) + repr(decoded.resources[0].document)
+    shown = (
+        repr(decoded)
+        + json.dumps(decoded.resources[0].written)
+        + json.dumps(decoded.resources[0].spec)
+        + repr(decoded.resources[0].document)
+    )
     assert CANARY not in shown
     assert CANARY not in clean(f"echoed by a provider: {CANARY}")
     with pytest.raises(TypeError):
@@ -96,6 +105,7 @@ def test_a_key_shown_without_a_value_keeps_what_is_stored(read: Callable[..., De
         ("stringData: {a: 5}", "Invalid", "spec.stringData.a"),
         ("data: {a: '%%'}", "Invalid", "spec.data.a"),
         ("stringData: {a: }", "Invalid", "spec.stringData.a"),
+        ("stringData: {a b: x}", "Invalid", 'spec.stringData["a b"]'),
     ],
 )
 def test_each_key_has_exactly_one_readable_source(read: Callable[..., Decoded], body: str, reason: str, field: str) -> None:

@@ -9,7 +9,9 @@ import pytest
 from nodusctl.resources.decode import Decoded
 
 
-def test_min_workers_counts_for_the_function_and_max_workers_has_a_finite_default(read: Callable[..., Decoded], function: Callable[..., str]) -> None:
+def test_min_workers_counts_for_the_function_and_max_workers_has_a_finite_default(
+    read: Callable[..., Decoded], function: Callable[..., str]
+) -> None:
     text = function("scaling: {minWorkers: 2}").replace("qualname: Emb}", "qualname: Emb, cls: {name: Emb, methods: [embed, rank]}}")
     (resource,) = read(text).resources
     assert resource.spec["scaling"] == {"minWorkers": 2, "maxWorkers": 10, "scaledownWindow": "1m", "targetConcurrency": 1}
@@ -23,8 +25,8 @@ def test_min_workers_counts_for_the_function_and_max_workers_has_a_finite_defaul
         (("scaling: {minWorkers: 11}",), "Invalid", "spec.scaling.minWorkers", "10 (the default)"),
         (("scaling: {minWorkers: 3, maxWorkers: 2}",), "Invalid", "spec.scaling.maxWorkers", "spec.scaling.minWorkers"),
         (("image: a", "imageRef: b"), "Invalid", "spec.imageRef", "spec.image"),
-        (('image: nodus/python:3.11',), "Invalid", "spec.image", "3.12"),
-        (('image: nodus/pithon:3.12',), "NotSupported", "spec.image", "nodus/python:3.12"),
+        (("image: nodus/python:3.11",), "Invalid", "spec.image", "3.12"),
+        (("image: nodus/pithon:3.12",), "NotSupported", "spec.image", "nodus/python:3.12"),
         (("timeout: 25h",), "Invalid", "spec.timeout", "1s to 24h"),
         (("timeout: 0s",), "Invalid", "spec.timeout", "1s to 24h"),
         (("resources: {nodes: 2}",), "Invalid", "spec.resources.nodes", "cluster.size"),
@@ -44,7 +46,7 @@ def test_min_workers_counts_for_the_function_and_max_workers_has_a_finite_defaul
     ],
 )
 def test_a_broken_rule_names_its_field(
-    read: Callable[..., Decoded], function: Callable[..., str], lines: tuple[str, ...], reason: str, field: str, words: str
+    read: Callable[..., Decoded], *, function: Callable[..., str], lines: tuple[str, ...], reason: str, field: str, words: str
 ) -> None:
     (fault,) = read(function(*lines)).diagnostics
     assert (fault.code, fault.field) == (reason, field)
@@ -52,9 +54,12 @@ def test_a_broken_rule_names_its_field(
 
 
 @pytest.mark.parametrize(
-    ("python", "reason"), [("3.10", "Invalid"), ("3.9", "NotSupported"), ('"3.14"', "NotSupported"), ("[]", "Invalid"), ("true", "NotSupported")]
+    ("python", "reason"),
+    [("3.10", "Invalid"), ("3.9", "NotSupported"), ('"3.14"', "NotSupported"), ("[]", "Invalid"), ("true", "NotSupported")],
 )
-def test_python_is_a_supported_version_in_quotes(read: Callable[..., Decoded], function: Callable[..., str], python: str, reason: str) -> None:
+def test_python_is_a_supported_version_in_quotes(
+    read: Callable[..., Decoded], function: Callable[..., str], python: str, reason: str
+) -> None:
     (fault,) = read(function().replace('"3.12"', python)).diagnostics
     assert (fault.code, fault.field) == (reason, "spec.python")
 

@@ -58,7 +58,7 @@ CASES = [
 
 @pytest.mark.parametrize(("text", "reason", "line", "column", "hint"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_each_is_refused_at_its_place_with_what_is_right(
-    read: Callable[..., Decoded], text: str, reason: str, line: int, column: int, hint: str
+    read: Callable[..., Decoded], *, text: str, reason: str, line: int, column: int, hint: str
 ) -> None:
     faults = [fault for fault in read(text).diagnostics if fault.is_error]
     fault = faults[0]
@@ -81,4 +81,9 @@ def test_two_documents_of_one_kind_and_name_are_refused_at_the_later_name(read: 
 
 def test_all_faults_of_all_files_come_in_one_run(read: Callable[..., Decoded]) -> None:
     broken = BASE.replace("idleTimeout: 1h", "idleTimout: 30m").replace('"5.00"', "5.1").replace("cpu: 4", "cpu: 010")
-    assert [str(fault.span) for fault in read(broken, FUNCTION).diagnostics] == ["a.yaml:8:10", "a.yaml:11:3", "a.yaml:12:15", "b.yaml:6:11"]
+    assert [str(fault.span) for fault in read(broken, FUNCTION).diagnostics] == [
+        "a.yaml:8:10",
+        "a.yaml:11:3",
+        "a.yaml:12:15",
+        "b.yaml:6:11",
+    ]

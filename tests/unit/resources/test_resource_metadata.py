@@ -29,7 +29,9 @@ from nodusctl.resources.decode import Decoded
         (", annotations: {nodus.dev/moved-from: Lab}", "Invalid", 'metadata.annotations["nodus.dev/moved-from"]'),
     ],
 )
-def test_a_broken_rule_names_its_field(read: Callable[..., Decoded], workspace: Callable[..., str], metadata: str, reason: str, field: str) -> None:
+def test_a_broken_rule_names_its_field(
+    read: Callable[..., Decoded], workspace: Callable[..., str], metadata: str, reason: str, field: str
+) -> None:
     (fault,) = read(workspace("ephemeral: true", metadata=metadata)).diagnostics
     assert (fault.code, fault.field) == (reason, field)
 
@@ -63,7 +65,10 @@ def test_a_name_is_a_dns_label(read: Callable[..., Decoded], name: str) -> None:
 
 
 def test_what_the_program_writes_is_ignored_with_one_note(read: Callable[..., Decoded], workspace: Callable[..., str]) -> None:
-    text = workspace("ephemeral: true", metadata=", uid: u-1, generation: 3, creationTimestamp: null") + "status: {phase: Running, unknown: 1}\n"
+    text = (
+        workspace("ephemeral: true", metadata=", uid: u-1, generation: 3, creationTimestamp: null")
+        + "status: {phase: Running, unknown: 1}\n"
+    )
     decoded = read(text, text.replace("name: lab", "name: lab2"))
     (note,) = decoded.diagnostics
     assert (note.is_error, note.code) == (False, "ServerWritten")

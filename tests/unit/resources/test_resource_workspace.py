@@ -22,9 +22,19 @@ NOW = datetime(2026, 10, 26, 7, 0, tzinfo=UTC)
         (("ephemeral: true", "resources: {nodes: 2}"), "Invalid", "a.yaml:6:22", "spec.resources.nodes"),
         (("ephemeral: true", "idleTimeout: 9m"), "Invalid", "a.yaml:6:16", "spec.idleTimeout"),
         (("ephemeral: true", "idleTimeout: 25h"), "Invalid", "a.yaml:6:16", "spec.idleTimeout"),
-        (("ephemeral: true", "network: {egress: {allow: [a.example], policy: Open}}"), "Invalid", "a.yaml:6:50", "spec.network.egress.policy"),
+        (
+            ("ephemeral: true", "network: {egress: {allow: [a.example], policy: Open}}"),
+            "Invalid",
+            "a.yaml:6:50",
+            "spec.network.egress.policy",
+        ),
         (("ephemeral: true", "network: {egress: {allow: [a.example]}}"), "Invalid", "a.yaml:6:29", "spec.network.egress.allow"),
-        (("ephemeral: true", "network: {egress: {policy: AllowList, allow: ['*']}}"), "Invalid", "a.yaml:6:48", "spec.network.egress.allow[0]"),
+        (
+            ("ephemeral: true", "network: {egress: {policy: AllowList, allow: ['*']}}"),
+            "Invalid",
+            "a.yaml:6:49",
+            "spec.network.egress.allow[0]",
+        ),
         (("ephemeral: true", "tools: [VSCode, Vim]"), "NotSupported", "a.yaml:6:19", "spec.tools[1]"),
         (("ephemeral: true", "tools: [SSH, SSH]"), "Duplicate", "a.yaml:6:16", "spec.tools[1]"),
         (("ephemeral: true", "imagePullSecrets: [a, b, c, d, e]"), "Invalid", "a.yaml:6:21", "spec.imagePullSecrets"),
@@ -45,7 +55,7 @@ NOW = datetime(2026, 10, 26, 7, 0, tzinfo=UTC)
     ],
 )
 def test_a_broken_rule_stands_at_its_place(
-    read: Callable[..., Decoded], workspace: Callable[..., str], lines: tuple[str, ...], reason: str, place: str, field: str
+    read: Callable[..., Decoded], *, workspace: Callable[..., str], lines: tuple[str, ...], reason: str, place: str, field: str
 ) -> None:
     (fault,) = read(workspace(*lines)).diagnostics
     assert (fault.code, str(fault.span), fault.field) == (reason, place, field)
@@ -56,7 +66,9 @@ def test_a_fault_between_fields_names_all_of_them(read: Callable[..., Decoded], 
     assert "spec.ephemeral" in fault.detail
 
 
-def test_rules_between_fields_are_checked_also_where_other_fields_are_wrong(read: Callable[..., Decoded], workspace: Callable[..., str]) -> None:
+def test_rules_between_fields_are_checked_also_where_other_fields_are_wrong(
+    read: Callable[..., Decoded], workspace: Callable[..., str]
+) -> None:
     faults = read(workspace("ephemeral: true", "volume: v", "idleTimout: 1h")).diagnostics
     assert [fault.field for fault in faults] == ["spec.volume", "spec.idleTimout"]
 
@@ -66,6 +78,7 @@ def test_rules_between_fields_are_checked_also_where_other_fields_are_wrong(read
     [
         ('"H100:8"', {"type": ["H100"], "count": 8}),
         ("L4", {"type": ["L4"]}),
+        ("{minMemory: 40Gi}", {"minMemory": "40Gi"}),
         ('"H100-SXM!"', {"type": ["H100-SXM"], "exact": True}),
         ('"h100-sxm!:4"', {"type": ["H100-SXM"], "count": 4, "exact": True}),
         ("H100:8", {"type": ["H100"], "count": 8}),
@@ -99,7 +112,9 @@ def test_equal_values_in_another_spelling_are_written_alike(
 
 
 @pytest.mark.parametrize(("gpu", "image"), [("", "nodus/workspace-cpu"), ("resources: {gpu: L4}", "nodus/workspace-pytorch-cuda")])
-def test_the_default_image_follows_the_accelerator(read: Callable[..., Decoded], workspace: Callable[..., str], gpu: str, image: str) -> None:
+def test_the_default_image_follows_the_accelerator(
+    read: Callable[..., Decoded], workspace: Callable[..., str], gpu: str, image: str
+) -> None:
     (resource,) = read(workspace("ephemeral: true", *([gpu] if gpu else []))).resources
     assert resource.spec["image"] == image
     assert "image" not in resource.written

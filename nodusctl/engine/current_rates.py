@@ -1,0 +1,44 @@
+"""What terms would cost if they were launched now.
+
+Each provider is asked once, and the same rule as in a plan decides which price holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from nodusctl.base.exits import UserError
+from nodusctl.base.money import Money
+from nodusctl.ports.prices import PriceSource
+from nodusctl.ports.providers import ProviderSet
+from nodusctl.pricing.holds import holds_price
+from nodusctl.provider.offers import Offer, OfferQuery
+from nodusctl.provider.replies import Done
+from nodusctl.state.terms import Terms
+
+
+class CurrentRates:
+    """A ``RateOf`` over the project's providers. ``configured`` are rates of own hardware by instance."""
+
+    def __init__(self, providers: ProviderSet, prices: PriceSource, configured: Mapping[str, Money]) -> None:
+        self._providers, self._prices, self._configured = providers, prices, configured
+        self._offers: dict[str, Mapping[str, Offer]] = {}
+
+    def __call__(self, terms: Terms, now: datetime) -> Money | None:
+        """The rate now; None where the provider can't be asked or no longer sells this."""
+        offer = self._offers_of(terms.provider).get(terms.offer_key)
+        if offer is None:
+            return None
+        type_name = self._providers.get(terms.provider).description.type
+        configured = self._configured.get(terms.provider)
+        return holds_price(offer, self._prices.book(), now, configured, provider_type=type_name).rate
+
+    def _offers_of(self, instance: str) -> Mapping[str, Offer]:
+        if instance not in self._offers:
+            try:
+                reply = self._providers.get(instance).calls.offers(OfferQuery())
+            except UserError:
+                return {}
+            self._offers[instance] = {offer.key: offer for offer in reply.value} if isinstance(reply, Done) else {}
+        return self._offers[instance]

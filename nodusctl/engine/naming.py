@@ -1,0 +1,28 @@
+"""Names that don't fit: a state of another project, and objects nobody knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from nodusctl.base.diagnostics import Diagnostic, error
+from nodusctl.base.exits import UserError
+from nodusctl.base.ids import Address
+from nodusctl.base.nearest import nearest
+from nodusctl.ports.journal import Journal
+from nodusctl.resources.project import ProjectFile
+
+
+def refuse_other_project(journal: Journal, project: ProjectFile) -> None:
+    """A state belongs to one project; planning another one against it would remove everything."""
+    known = journal.facts().get("project")
+    if known and known != project.project:
+        detail = f"The state has project {known}; the project file says {project.project}."
+        fix = f"Write project: {known} in nodusctl.yaml, or give this project a state of its own (state:)."
+        raise UserError(error("Invalid", "The state belongs to another project.", detail, fix, field="project"))
+
+
+def unknown_object(address: Address, known: Iterable[Address]) -> Diagnostic:
+    """A name given by hand that nothing answers to."""
+    near = nearest(str(address), [str(one) for one in known])
+    fix = f"Did you mean {near}?" if near else "See what there is:\n  nodusctl get ws"
+    return error("NotFound", "No such object.", f"{address} is in no file and not in the state.", fix, address=str(address))

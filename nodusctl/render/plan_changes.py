@@ -1,0 +1,113 @@
+"""The Actions of a plan, one block an object: mark, address, change class, and each changed field.
+
+The mark says it, colour only repeats it: ``+`` create, ``~`` update, ``±`` restart or replace, ``-`` delete, ``=`` keep, ``>`` move,
+``<=`` adopt.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from nodusctl.base.ids import Address
+from nodusctl.plan.actions import Action, Verb
+from nodusctl.plan.changes import ChangeClass, FieldChange
+from nodusctl.plan.costs import CostLine
+from nodusctl.render.style import Style
+
+_MARKS = {
+    Verb.CREATE: ("+", "green"),
+    Verb.UPDATE: ("~", "yellow"),
+    Verb.RESTART: ("±", "magenta"),
+    Verb.DELETE: ("-", "red"),
+    Verb.KEEP: ("=", "cyan"),
+    Verb.MOVE: (">", "blue"),
+    Verb.ADOPT: ("<=", "blue"),
+}
+_REPLACING = frozenset({ChangeClass.REPLACES, ChangeClass.RESTARTS})
+_GRAVE = frozenset({ChangeClass.DESTROYS, ChangeClass.ENDS_SESSION, ChangeClass.REPLACES, ChangeClass.RESTARTS})
+
+
+def action_lines(action: Action, cost: CostLine | None, style: Style) -> Iterator[str]:
+    """The block of one Action, its first line unindented."""
+    mark, colour = _MARKS[Verb.RESTART if action.change_class in _REPLACING else action.verb]
+    name = f"{action.moved_from} -> {action.address}" if action.moved_from is not None else str(action.address)
+    place = f"  ({action.source}:{action.line})" if action.source and action.line else ""
+    kept = "  kept" if action.verb is Verb.KEEP else ""
+    head = f"{style.paint(f'{mark:<2}', colour, 'bold')} {style.paint(name, 'bold')}"
+    yield f"{head}{kept}{_class(action.change_class, cost, style)}{style.paint(place, 'dim')}"
+    changes = tuple(_written(action)) if action.verb is Verb.CREATE else tuple(_change(change, cost) for change in action.changes)
+    width = max((len(path) for path, _, _ in changes), default=0)
+    for path, what, change_class in changes:
+        yield f"     {path:<{width}}  {what}" + (f"  {style.paint(f'[{change_class}]', 'dim')}" if change_class else "")
+    for note in action.notes:
+        yield f"     {style.paint('note:', 'bold')} {note}"
+
+
+def mark_of(action: Action) -> str:
+    """The plain mark of an Action."""
+    return _MARKS[Verb.RESTART if action.change_class in _REPLACING else action.verb][0]
+
+
+def costs_by_address(costs: tuple[CostLine, ...]) -> Mapping[Address, CostLine]:
+    """Cost lines by object."""
+    return {line.address: line for line in costs}
+
+
+def shown_value(value: Any) -> str:
+    """A field's value on one line."""
+    match value:
+        case None:
+            return "(absent)"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return value if value and "\n" not in value else json.dumps(value, ensure_ascii=False)
+        case int():
+            return str(value)
+        case list() | tuple() if all(isinstance(one, str) for one in value):
+            return f"[{', '.join(value)}]"
+    return json.dumps(_plain(value), ensure_ascii=False, sort_keys=True)
+
+
+def _class(change_class: ChangeClass, cost: CostLine | None, style: Style) -> str:
+    if change_class is ChangeClass.FREE:
+        return ""
+    text = f"  {_shown_class(change_class, cost)}"
+    return style.paint(text, "red") if change_class in _GRAVE else style.paint(text, "yellow")
+
+
+def _shown_class(change_class: ChangeClass, cost: CostLine | None) -> str:
+    rate = cost.rate_usd_per_hour if cost is not None else None
+    return f"{change_class.value}, {rate.shown}/h" if change_class is ChangeClass.STARTS and rate is not None else change_class.value
+
+
+def _change(change: FieldChange, cost: CostLine | None) -> tuple[str, str, str]:
+    note = f"  ({change.note})" if change.note else ""
+    return change.path, f"{shown_value(change.before)} -> {shown_value(change.after)}{note}", _shown_class(change.change_class, cost)
+
+
+def _written(action: Action) -> Iterator[tuple[str, str, str]]:
+    """What the file of a new object writes; of a Secret only the names of its keys."""
+    if action.address.kind == "secret":
+        for group in ("data", "valueFrom"):
+            for key in sorted((action.applied or {}).get(group) or ()):
+                yield f"key {key}", "(value not shown)", ""
+        return
+    for path, value in _leaves("spec", action.applied or {}):
+        yield path, shown_value(value), ""
+
+
+def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if not isinstance(value, Mapping) or not value:
+        yield path, value
+        return
+    for key, inner in value.items():
+        yield from _leaves(f"{path}.{key}", inner)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, (list, tuple)) else value

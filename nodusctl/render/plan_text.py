@@ -1,0 +1,94 @@
+"""A plan as text: what changes, what it costs, what stops it, and the one line that sums it up.
+
+Text and exit code ask the same Plan, so they can't disagree. Nothing here depends on when the plan was made: the same plan gives the same
+text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from nodusctl.base.timestamps import format_time
+from nodusctl.plan.actions import Verb
+from nodusctl.plan.hashing import plan_hash
+from nodusctl.plan.plan import Plan
+from nodusctl.plan.reasons import BlockingReason
+from nodusctl.render.counting import counted
+from nodusctl.render.plan_changes import action_lines, costs_by_address
+from nodusctl.render.plan_costs import cost_lines, warning_lines
+from nodusctl.render.style import Style
+
+_SUMMARY = (
+    (Verb.CREATE, "to create"),
+    (Verb.UPDATE, "to change"),
+    (Verb.RESTART, "to restart"),
+    (Verb.MOVE, "moved"),
+    (Verb.ADOPT, "to adopt"),
+    (Verb.KEEP, "kept"),
+    (Verb.DELETE, "to remove"),
+)
+
+
+def plan_text(plan: Plan, style: Style) -> str:
+    """The whole plan; ends with its summary, its hash and, where it is blocked, by how many reasons."""
+    costs = costs_by_address(plan.costs)
+    changes = [line for action in plan.actions for line in action_lines(action, costs.get(action.address), style)]
+    sections = (
+        ("", [_head(plan, style)]),
+        ("Changes", [f"  {line}" for line in changes]),
+        ("Cost", list(cost_lines(plan, style))),
+        ("Warnings", list(warning_lines(plan, style))),
+        ("Due now, whatever the files say", [f"  {step.address}: {step.what} ({step.because})" for step in plan.due]),
+        ("Billing without anything that wants it", list(_burning(plan))),
+        ("Blocked", list(_reasons(plan.reasons, style))),
+        ("Hints", [f"  {line}" for hint in plan.hints for line in hint.splitlines()]),
+        ("", list(_foot(plan, style))),
+    )
+    blocks = ["\n".join([*([style.paint(title, "bold")] if title else []), *lines]) for title, lines in sections if lines]
+    return "\n\n".join(blocks)
+
+
+def summary_line(plan: Plan) -> str:
+    """``2 to create, 1 to change.`` or ``No changes.``; the counts a detailed exit code stands for."""
+    counts = [f"{plan.counts[verb]} {words}" for verb, words in _SUMMARY if plan.counts[verb]]
+    return f"Plan: {', '.join(counts)}." if counts else "No changes. The state is what the files say."
+
+
+def reason_lines(reason: BlockingReason, style: Style) -> Iterator[str]:
+    """Code, object, message and fix of one reason."""
+    where = f" {reason.address}" if reason.address is not None else ""
+    field = f" ({reason.field})" if reason.field else ""
+    yield f"  {style.paint(f'blocked[{reason.code}]', 'red', 'bold')}{where}{field}"
+    yield from (f"    {line}" for line in reason.message.splitlines())
+    first, *others = reason.fix.splitlines() or [""]
+    if first:
+        yield f"    {style.paint('fix:', 'bold')} {first}"
+    yield from (f"    {line}" for line in others)
+
+
+def _head(plan: Plan, style: Style) -> str:
+    basis = plan.basis
+    state = "no state yet" if basis.is_fresh_state else f"state serial {basis.serial}"
+    return style.paint(f"Project {basis.project}, {state}", "bold")
+
+
+def _reasons(reasons: Iterable[BlockingReason], style: Style) -> Iterator[str]:
+    for reason in reasons:
+        yield from reason_lines(reason, style)
+
+
+def _burning(plan: Plan) -> Iterator[str]:
+    for one in plan.burning:
+        since = f" since {format_time(one.since)}" if one.since is not None else ""
+        yield f"  {one.address}: machine {one.machine_id}, {one.rate_usd_per_hour.shown}/h{since}: {one.why}"
+
+
+def _foot(plan: Plan, style: Style) -> Iterator[str]:
+    yield style.paint(summary_line(plan), "bold")
+    if plan.reasons:
+        yield style.paint(f"Blocked by {counted(len(plan.reasons), 'reason')}.", "red", "bold")
+    if plan.ignored_fields:
+        yield f"{counted(plan.ignored_fields, 'difference')} left alone by ignore rules of the project."
+    if plan.valid_until is not None:
+        yield f"Prices count as current until {format_time(plan.valid_until)}."
+    yield f"planHash {plan_hash(plan)}"

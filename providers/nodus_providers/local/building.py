@@ -1,0 +1,90 @@
+"""A new machine's folder: the agent and what it needs to begin, built beside its place and renamed into it."""
+
+from __future__ import annotations
+
+import json
+import py_compile
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nodus_providers.local.folders import Root, sync_folder, write_json
+from nodus_providers.local.guest import kernel_boot_id, vault_folder
+from nodus_providers.local.programs import Programs, current_user, python_program
+from nodus_providers.local.trees import remove_tree
+from nodusctl.base.canonical import digest
+from nodusctl.base.timestamps import format_time
+from nodusctl.provider.requests import LaunchRequest
+
+BUNDLE_FORMAT = "nodus-bundle/1"
+
+
+def build_folder(root: Root, programs: Programs, machine_id: str, request: LaunchRequest, home: Path | None) -> None:
+    """Make the folder of a new machine, whole or not at all; the home is a disk's live content, or the machine's own where it is None."""
+    root.machines.mkdir(mode=0o700, parents=True, exist_ok=True)
+    making = Path(tempfile.mkdtemp(prefix=".making-", dir=root.machines))
+    for part in ("agent", "etc", "run"):
+        (making / part).mkdir(mode=0o700)
+    bundle = bundle_of(request) or {}
+    for name, source in bundle["agent"].items():
+        path = making / "agent" / Path(name).name
+        path.write_text(source, encoding="utf-8")
+        py_compile.compile(str(path), dfile=f"agent/{path.name}", doraise=True)
+    _write_private(making / "etc" / "host_key", bundle["host_key"])
+    _write_private(making / "etc" / "authorized_keys", "".join(f"{key}\n" for key in bundle["person_keys"]))
+    write_json(making / "boot.json", _boot(root.machine(machine_id), programs, request, bundle, home))
+    write_json(making / "disks.json", {"disk_ids": [attachment.disk_id for attachment in request.disks]})
+    write_json(making / "machine.json", _record(root, request))
+    remove_tree(root.machine(machine_id))  # at most a folder without a record
+    making.rename(root.machine(machine_id))
+    sync_folder(root.machines)
+
+
+def _boot(folder: Path, programs: Programs, request: LaunchRequest, bundle: Mapping[str, Any], home: Path | None) -> dict[str, Any]:
+    return {
+        "machine": folder.name,
+        "boot_id": f"{folder.name}-{kernel_boot_id()}",
+        "edge_seconds": min(request.edge_seconds, int(bundle["edge_seconds"])),
+        "idle_timeout_seconds": bundle["idle_timeout_seconds"],
+        "tools": bundle["tools"],
+        "service_key": bundle["service_key"],
+        "home": str(home or folder / "home"),
+        "user": current_user()["name"],
+        "python": python_program(),
+        "vault": vault_folder(folder.name, folder / "vault"),
+        "sshd": programs.sshd_section(programs.sshd() or ""),
+    }
+
+
+def _record(root: Root, request: LaunchRequest) -> dict[str, Any]:
+    return {
+        "token": request.token,
+        "request_digest": request_digest(request),
+        "name": request.name,
+        "offer_id": request.offer_id,
+        "tags": dict(request.tags),
+        "created_at": format_time(root.wall.now()),
+    }
+
+
+def request_digest(request: LaunchRequest) -> str:
+    """What of a request must be the same when its token comes again."""
+    disks = [[attachment.disk_id, attachment.mount_path, attachment.is_read_only] for attachment in request.disks]
+    return digest(
+        [request.name, request.offer_id, request.zone, request.image, request.boot, request.edge_seconds, disks, dict(request.tags)]
+    )
+
+
+def bundle_of(request: LaunchRequest) -> dict[str, Any] | None:
+    """The boot document, or None where it isn't one this provider can read."""
+    try:
+        bundle = json.loads(request.boot)
+    except ValueError:
+        return None
+    return bundle if isinstance(bundle, dict) and bundle.get("format") == BUNDLE_FORMAT else None
+
+
+def _write_private(path: Path, text: str) -> None:
+    path.touch(mode=0o600)
+    path.write_text(text, encoding="utf-8")

@@ -1,0 +1,1 @@
+"""What must stay fast, measured by ``make bench``."""

@@ -1,0 +1,34 @@
+"""What all tests share: nothing of the user's is read or written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.commands import LAB, NOW, SIMULATED, CommandLine
+
+
+@pytest.fixture(autouse=True)
+def _own_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path_factory.mktemp("user")
+    for name in ("DATA", "STATE", "CACHE", "CONFIG"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(folder / name.lower()))
+    for name in ("NODUSCTL_NOW", "NODUSCTL_STATE_KEY", "NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def empty_cli(tmp_path: Path) -> CommandLine:
+    """A folder without any project."""
+    folder = tmp_path / "lab"
+    folder.mkdir()
+    return CommandLine(folder)
+
+
+@pytest.fixture
+def cli(empty_cli: CommandLine) -> CommandLine:
+    """A project with one Workspace and its home, on a simulated cloud whose time begins at NOW."""
+    empty_cli.write("nodusctl.yaml", SIMULATED)
+    empty_cli.write("ws.yaml", LAB)
+    assert empty_cli("sim", "init", "--now", NOW).code == 0
+    return empty_cli

@@ -1,0 +1,72 @@
+"""Properties of plans that hold for every spec: apply then plan is empty, and the exit code is what the summary says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nodusctl.base.exits import ExitCode
+from nodusctl.plan.file import read_plan, write_plan
+from nodusctl.plan.hashing import plan_hash
+from nodusctl.render.plan_text import summary_line
+from tests.unit.planner.world_kit import LAB, applied, plan, running, workspace
+
+_GPU = st.sampled_from(['"L4"', '"H100:8"', "{type: [H100], count: 1}"])
+_FIELDS: dict[str, st.SearchStrategy[Any]] = {
+    "state": st.sampled_from(["Running", "Stopped"]),
+    "image": st.sampled_from(["nodus/workspace-cpu", "nodus/workspace-rocm"]),
+    "resources": st.one_of(
+        st.builds(
+            "{{cpu: {}, memory: {}}}".format, st.sampled_from(["1", "4", "4000m", '"2"']), st.sampled_from(["1Gi", "16384Mi", "16Gi"])
+        ),
+        _GPU.map("{{gpu: {}}}".format),
+    ),
+    "idleTimeout": st.sampled_from(["0s", "60m", "1h", "90m"]),
+    "maxCostUSD": st.sampled_from(['"5"', '"5.00"', '"900.5"']),
+    "tools": st.sampled_from(["[SSH]", "[SSH, VSCode]"]),
+    "env": st.sampled_from(["[]", "[{name: A, value: x}]", "[{name: B, value: y}, {name: A, value: x}]"]),
+    "placement": st.sampled_from(["{profile: Cost}", "{regions: [us]}", "{profile: Speed, interruptible: Allow}"]),
+    "schedule": st.just('{readyBy: "2027-01-01T09:00:00Z", stopAt: "2027-01-01T17:00:00Z"}'),
+}
+SPECS = st.fixed_dictionaries({}, optional=_FIELDS).map(
+    lambda chosen: ", ".join(["ephemeral: true", *(f"{key}: {value}" for key, value in chosen.items())])
+)
+_QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@given(SPECS)
+@_QUICK
+def test_a_plan_after_apply_is_empty(spec: str) -> None:
+    state = applied(workspace(spec=spec))
+    again = plan(workspace(spec=spec), snapshot=state)
+    assert again.actions == () and again.exit_code(is_detailed=True) in {ExitCode.DONE, ExitCode.BLOCKED}
+
+
+@given(SPECS, SPECS)
+@_QUICK
+def test_a_plan_after_a_change_is_empty_unless_the_change_was_blocked(before: str, now: str) -> None:
+    state = running(applied(workspace(spec=before)), LAB)
+    made = plan(workspace(spec=now), snapshot=state)
+    again = plan(workspace(spec=now), snapshot=applied(workspace(spec=now), snapshot=state))
+    assert again.actions == () or made.reasons
+
+
+@given(SPECS, SPECS)
+@_QUICK
+def test_changes_show_in_the_exit_code_if_and_only_if_they_show_in_the_summary(before: str, now: str) -> None:
+    made = plan(workspace(spec=now), snapshot=applied(workspace(spec=before)))
+    has_counts = any(made.counts.values())
+    assert has_counts == made.has_changes == (not summary_line(made).startswith("No changes"))
+    assert made.exit_code(is_detailed=False) is (ExitCode.BLOCKED if made.reasons else ExitCode.DONE)
+    wanted = ExitCode.BLOCKED if made.reasons else ExitCode.CHANGES if has_counts else ExitCode.DONE
+    assert made.exit_code(is_detailed=True) is wanted
+
+
+@given(SPECS, SPECS)
+@_QUICK
+def test_a_plan_survives_its_file_and_keeps_its_hash(before: str, now: str) -> None:
+    made = plan(workspace(spec=now), snapshot=applied(workspace(spec=before)))
+    read = read_plan(write_plan(made))
+    assert read == made and plan_hash(read) == plan_hash(made)

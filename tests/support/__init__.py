@@ -1,0 +1,1 @@
+"""What several rooms of tests share: whole projects on simulated clouds, and hand-made situations."""

@@ -1,0 +1,330 @@
+"""World in, one command, world out: a project folder on one simulated cloud, with the real store, planner and executor.
+
+``World(folder)`` opens it as one process would; ``again()`` opens the same folder as the next process would, with nothing remembered
+but what was stored. Commands are the engine's use cases, so that what is tested is what the command line calls.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from nodus_providers.simulated.provider import SimulatedProvider
+from nodusctl.attempts.attempt import Attempt
+from nodusctl.attempts.events import Event
+from nodusctl.base.clock import SystemWall, Wall
+from nodusctl.base.ids import Address, RandomIds
+from nodusctl.base.money import ZERO, Money
+from nodusctl.bootstrap.rendering import Boots
+from nodusctl.catalog.prices import CatalogPrices
+from nodusctl.cli.project import open_project
+from nodusctl.engine import verbs
+from nodusctl.engine.applying import ApplyResult, ApplySettings, apply_plan
+from nodusctl.engine.current_rates import CurrentRates
+from nodusctl.engine.plan import PlanRequest, make_plan
+from nodusctl.engine.removal import plan_removal
+from nodusctl.executor.outside import Outside
+from nodusctl.executor.runs import Interrupts, ObjectOutcome
+from nodusctl.ledger.balances import balances
+from nodusctl.ledger.checks import unsound
+from nodusctl.ledger.entries import Entry
+from nodusctl.lifecycle.money import charge_of
+from nodusctl.lifecycle.situation import Rules
+from nodusctl.plan.plan import Plan
+from nodusctl.plugins.plugins import ReadyProviders
+from nodusctl.ports.progress import ProgressReport
+from nodusctl.provider.contract import Provider, ProviderContext
+from nodusctl.provider.machines import Machine
+from nodusctl.remote.keys import OpenSshKeys
+from nodusctl.remote.reach import RoutedReach, SshReach
+from nodusctl.resources.resource import ValueSource
+from nodusctl.state.snapshot import Standing
+from nodusctl.state.status import ObjectStatus, VolumeStanding
+from nodusctl.store.opening import State, open_state
+from nodusctl.store.sealing import KeyMaterial
+
+START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+KEY = KeyMaterial(text="a key for tests, long enough to be taken")
+LAB, HOME = Address("workspace", "lab"), Address("volume", "home")
+
+PROJECT_YAML = "project: default\nproviders:\n  sim: {type: simulated}\n"
+
+HOME_YAML = """\
+apiVersion: nodus.dev/v1
+kind: Volume
+metadata: {name: home}
+spec: {size: 1Gi}
+"""
+
+
+def workspace_yaml(name: str = "lab", *, volume: str = "home", **spec: Any) -> str:
+    """A small CPU Workspace; ``spec`` adds or replaces fields."""
+    fields: dict[str, Any] = {"image": "nodus/workspace-cpu", "resources": {"cpu": 4, "memory": "16Gi"}, "idleTimeout": "1h", **spec}
+    if volume:
+        fields["volume"] = volume
+    lines = "\n".join(f"  {key}: {_flow(value)}" for key, value in fields.items())
+    return f"apiVersion: nodus.dev/v1\nkind: Workspace\nmetadata: {{name: {name}}}\nspec:\n{lines}\n"
+
+
+def _flow(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_flow(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_flow(inner) for inner in value) + "]"
+    if isinstance(value, str):
+        return '"' + value + '"'
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@dataclass
+class Heard:
+    """A Progress that remembers what it was told."""
+
+    reports: list[ProgressReport] = field(default_factory=list)
+
+    def report(self, report: ProgressReport) -> None:
+        self.reports.append(report)
+
+    def pulse(self) -> None:
+        """Nothing to draw."""
+
+    def steps(self, address: Address) -> list[str]:
+        """The words said of one object, in order."""
+        return [report.step for report in self.reports if report.address == address]
+
+
+class NoSecrets:
+    """A SecretSource of a project without Secrets."""
+
+    def read(self, source: ValueSource) -> bytes:
+        raise LookupError(f"nothing may be read here: {source}")
+
+
+def context_of(folder: Path, instance: str, wall: Wall) -> ProviderContext:
+    """Where a provider instance of a project under ``folder`` keeps its things."""
+    from nodusctl.base.clock import SystemClock
+
+    return ProviderContext(
+        instance=instance,
+        project_dir=str(folder),
+        state_dir=str(folder / ".nodus"),
+        data_dir=str(folder / "user"),
+        clock=SystemClock(),
+        wall=wall,
+        environment={},
+    )
+
+
+class World:
+    """One process's view of one project."""
+
+    def __init__(
+        self, folder: Path, *, world: str = "", now: datetime = START, wall: Wall | None = None, rules: Rules | None = None
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder, self.wall = folder, wall or SystemWall()
+        self.rules = rules or Rules()
+        is_new = not (folder / ".nodus").exists()
+        if world:
+            (folder / "world.yaml").write_text(world)
+        if is_new:
+            (folder / "nodusctl.yaml").write_text(PROJECT_YAML)
+        self.project = open_project(folder).file
+        self.cloud = SimulatedProvider.open(context_of(folder, "sim", self.wall), {})
+        if is_new:
+            self.cloud.initialise(now)
+        self.clock = self.cloud.simulated_clock()
+        self.state: State = open_state("sqlite:///.nodus/state.db", root=folder, key=KEY, wall=self.wall, holder_command="nodusctl test")
+        self.heard = Heard()
+        self._numbers = itertools.count(1)
+
+    def again(self) -> World:
+        """The same folder, as the next process finds it."""
+        return World(self.folder, wall=self.wall, rules=self.rules)
+
+    # What a person writes
+
+    def write(self, *documents: str, name: str = "specs.yaml") -> World:
+        """Write the project's documents, in place of those of this file."""
+        (self.folder / name).write_text("---\n".join(documents))
+        return self
+
+    # What a person commands
+
+    @property
+    def providers(self) -> ReadyProviders:
+        instances: dict[str, Provider] = {"sim": self.cloud}
+        return ReadyProviders(instances)
+
+    def outside(self, **changes: Any) -> Outside:
+        """The executor's ports."""
+        providers = self.providers
+        made = Outside(
+            journal=self.state.journal,
+            claims=self.state.claims,
+            providers=providers,
+            reach=RoutedReach(lambda name: providers.get(name).agent, SshReach()),
+            keys=OpenSshKeys(),
+            boots=Boots(),
+            clock=self.clock,
+            wall=self.wall,
+            ids=RandomIds(),
+            progress=self.heard,
+            project="default",
+            owner="ada@test",
+            person_keys=lambda record: (),
+            rules=self.rules,
+        )
+        return replace(made, **changes)
+
+    def plan(self, **request: Any) -> Plan:
+        """What ``nodusctl plan`` makes."""
+        return make_plan(root=self.folder, request=PlanRequest(**request), **self._sources())
+
+    def removal(self, *addresses: Address, discards_home: bool = False) -> Plan:
+        """What ``nodusctl delete`` (with addresses) or ``destroy`` (without) makes."""
+        return plan_removal(addresses=addresses, discards_home=discards_home, **self._sources())
+
+    def _sources(self) -> dict[str, Any]:
+        return {
+            "project": self.project,
+            "journal": self.state.journal,
+            "providers": self.providers,
+            "prices": CatalogPrices(frozenset({"simulated"})),
+            "secrets": NoSecrets(),
+            "clock": self.clock,
+            "ids": RandomIds(),
+            "who": "ada@test",
+        }
+
+    def apply(
+        self, plan: Plan | None = None, *, interrupts: Interrupts | None = None, outside: Outside | None = None, **settings: Any
+    ) -> ApplyResult:
+        """``nodusctl apply --yes``; a fresh plan unless one is given."""
+        return apply_plan(
+            plan or self.plan(),
+            outside=outside or self.outside(),
+            rate_of=CurrentRates(self.providers, CatalogPrices(frozenset({"simulated"})), {}),
+            command="nodusctl apply",
+            settings=ApplySettings(**settings),
+            interrupts=interrupts or Interrupts(),
+        )
+
+    def start(self, address: Address = LAB, **settings: Any) -> ApplyResult:
+        """``nodusctl start``."""
+        return verbs.start(
+            address, outside=self.outside(), command="nodusctl start", settings=ApplySettings(**settings), interrupts=Interrupts()
+        )
+
+    def stop(self, address: Address = LAB, *, interrupts: Interrupts | None = None, **settings: Any) -> ApplyResult:
+        """``nodusctl stop``."""
+        return verbs.stop(
+            address,
+            outside=self.outside(),
+            command="nodusctl stop",
+            settings=ApplySettings(**settings),
+            interrupts=interrupts or Interrupts(),
+        )
+
+    def delete(self, *addresses: Address, discards_home: bool = False, **settings: Any) -> ApplyResult:
+        """``nodusctl delete`` or, without addresses, ``nodusctl destroy``."""
+        return self.apply(self.removal(*addresses, discards_home=discards_home), **settings)
+
+    # What happens in the cloud
+
+    def fault(self, operation: str, effect: str, match: str = "", *, nth: int | None = None, times: int | None = None) -> None:
+        """Script a fault."""
+        self.cloud.add_fault(operation, match, nth, times, effect)
+
+    def heal(self) -> None:
+        """Forget all faults."""
+        self.cloud.clear_faults()
+
+    def pass_time(self, span: timedelta) -> None:
+        """Let the cloud's time go on."""
+        self.clock.sleep(span.total_seconds())
+
+    def count(self, operation: str, match: str = "") -> int:
+        """How many calls the cloud received."""
+        return len(self.cloud.calls(operation, match))
+
+    def machines(self, match: str = "") -> tuple[Machine, ...]:
+        """Live machines as they are, faults aside."""
+        return self.cloud.simulated_machines(match, include_ended=False)
+
+    # What is known
+
+    def standing(self, address: Address = LAB) -> Standing:
+        """An object as stored."""
+        found = self.state.journal.snapshot().get(address)
+        assert found is not None, f"{address} is not in the state"
+        return found
+
+    def status(self, address: Address = LAB) -> ObjectStatus:
+        """Its status."""
+        return self.standing(address).status
+
+    def home(self, address: Address = HOME) -> VolumeStanding:
+        """A Volume's outside half."""
+        return self.status(address).volume or VolumeStanding()
+
+    def condition(self, type_: str, address: Address = LAB) -> str:
+        """A condition's value; empty for none."""
+        return next((one.status for one in self.status(address).conditions if one.type == type_), "")
+
+    def attempts(self, address: Address | None = None) -> tuple[Attempt, ...]:
+        """All Attempts, or those of one owner."""
+        return tuple(one for one in self.state.journal.attempts() if address is None or one.owner == address)
+
+    def attempt(self) -> Attempt:
+        """The newest Attempt."""
+        return self.attempts()[-1]
+
+    def events(self, kind: type) -> list[Event]:
+        """Events of one kind, in order."""
+        return [row.event for row in self.state.journal.events() if isinstance(row.event, kind)]
+
+    def entries(self) -> tuple[Entry, ...]:
+        """The ledger."""
+        return self.state.journal.entries()
+
+    def charged(self) -> Money:
+        """What everything has cost so far."""
+        return balances(self.entries()).whole.charged
+
+    def held(self) -> Money:
+        """What is set aside now."""
+        return balances(self.entries()).whole.held
+
+    def check_quiet(self) -> None:
+        """Nobody is at work, and the books are right: no lock, no claim, no open intent, charges as recomputed."""
+        assert self.state.claims.plan_lock() is None
+        assert self.state.claims.claimed() == ()
+        assert self.state.journal.open_intents() == ()
+        self.check_books()
+
+    def check_books(self) -> None:
+        """The ledger is sound and every settled Attempt was charged exactly what its times say."""
+        check_books(self.attempts(), self.entries())
+
+
+def check_books(attempts: Sequence[Attempt], entries: Sequence[Entry]) -> None:
+    """The ledger is sound, its accounts sum to zero, and every closed Attempt was charged exactly what its times say."""
+    settled = [one.uid for one in attempts if not one.is_open]
+    assert unsound(entries, settled) == ()
+    assert sum(posting.amount.micro for entry in entries for posting in entry.postings) == 0
+    now = balances(entries)
+    for one in attempts:
+        if one.uid in settled:
+            ended_at = one.timings.finished_at
+            expected = charge_of(one, ended_at) if ended_at is not None else ZERO
+            assert now.attempt(one.uid).charged == expected, f"{one.name} was charged {now.attempt(one.uid).charged}, not {expected}"
+
+
+def outcome(result: ApplyResult, address: Address = LAB) -> ObjectOutcome:
+    """What became of one object."""
+    return next(one for one in result.outcomes if one.address == address)
