@@ -6,7 +6,7 @@ Its fields are never set; they are folded from events, so an Attempt can always 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import assert_never
@@ -103,6 +103,8 @@ class Attempt:
     host_key: str = ""
     pushed_versions: Mapping[str, int] | None = None
     pushed_keys_digest: str = ""
+    tool_ports: Mapping[str, int] = field(default_factory=dict)
+    home_path: str = ""
     edge_at: datetime | None = None
     stop_reason: str = ""
     quiet_asked: bool = False
@@ -214,7 +216,8 @@ def _after_boot(attempt: Attempt, event: KeysHandedOver | SecretsPushed | EdgeAr
         case EdgeArmed():
             return replace(attempt, edge_at=event.until)
         case BecameReady():
-            return replace(attempt, phase=AttemptPhase.RUNNING, timings=replace(attempt.timings, ready_at=event.ready_at))
+            timings = replace(attempt.timings, ready_at=event.ready_at)
+            return replace(attempt, phase=AttemptPhase.RUNNING, timings=timings, tool_ports=dict(event.tool_ports), home_path=event.home)
         case _:
             assert_never(event)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from nodusctl.base.ids import Address
@@ -101,9 +101,14 @@ class EdgeArmed(_Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BecameReady(_Fact):
-    """Proved from the user's side: every declared tool answered. ``ready_at`` is the machine's own time of it."""
+    """Proved from the user's side: every declared tool answered. ``ready_at`` is the machine's own time of it.
+
+    ``tool_ports`` are those of browser tools on the machine's loopback, ``home`` the home as a session sees it.
+    """
 
     ready_at: datetime
+    tool_ports: Mapping[str, int] = field(default_factory=dict)
+    home: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +192,22 @@ class HomeNotSaved(_Fact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HomeRestored(_Fact):
+    """A Volume's live disk was made equal to one of its revisions; no revision was touched."""
+
+    volume: Address
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevisionDropped(_Fact):
+    """A revision of a Volume was deleted: too many were kept, or the owner pruned them."""
+
+    volume: Address
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseChanged(_Fact):
     """The object moved along the table of lifecycle.md."""
 
@@ -224,6 +245,8 @@ Event = (
     | DiskDetached
     | HomeSaved
     | HomeNotSaved
+    | HomeRestored
+    | RevisionDropped
     | PhaseChanged
     | Remarked
 )

@@ -25,6 +25,7 @@ class StepKind(StrEnum):
     DETACH = "detach"
     SAVE = "save"
     RESTORE = "restore"
+    DELETE_REVISION = "delete-revision"
     GROW = "grow"
     DELETE_DISK = "delete-disk"
     HAND_OVER_KEYS = "hand-over-keys"

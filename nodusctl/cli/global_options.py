@@ -10,17 +10,16 @@ from dataclasses import dataclass
 
 from nodusctl.base.diagnostics import error
 from nodusctl.base.exits import ExitCode, UserError
-from nodusctl.cli.output.colour import ColourChoice
 
 _TAKEN = ("--chdir", "--color")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GlobalOptions:
-    """``rest`` is what Typer parses."""
+    """What was said, empty where nothing was. ``rest`` is what Typer parses."""
 
     chdir: str = ""
-    colour: ColourChoice = ColourChoice.AUTO
+    colour: str = ""
     rest: tuple[str, ...] = ()
 
 
@@ -48,14 +47,13 @@ def split(words: Sequence[str]) -> GlobalOptions:
             taken[name] = queue.pop(0)
         else:
             raise _usage(f"{name} needs a value")
-    return GlobalOptions(chdir=taken.get("--chdir", ""), colour=_colour(taken.get("--color", "auto")), rest=tuple(rest))
+    return GlobalOptions(chdir=taken.get("--chdir", ""), colour=_colour(taken.get("--color")), rest=tuple(rest))
 
 
-def _colour(text: str) -> ColourChoice:
-    try:
-        return ColourChoice(text)
-    except ValueError:
-        raise _usage("--color is auto, always or never") from None
+def _colour(text: str | None) -> str:
+    if text is not None and text not in {"auto", "always", "never"}:
+        raise _usage("--color is auto, always or never")
+    return text or ""
 
 
 def _usage(summary: str) -> UserError:

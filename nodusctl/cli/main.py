@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from nodusctl.base.diagnostics import error
 from nodusctl.base.exits import ExitCode, UserError
-from nodusctl.cli.global_options import mentions_json, split
+from nodusctl.cli.global_options import GlobalOptions, mentions_json, split
+from nodusctl.cli.output.colour import ColourChoice
 from nodusctl.cli.output.protocol import Output
 from nodusctl.cli.surroundings import Surroundings
 from nodusctl.cli.wiring import Wiring, read_surroundings
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from typer import TyperException
 
 
+COMPLETE = "__complete"
+"""What completion scripts call: candidates for the word being typed, without Typer and without a provider."""
 _WITHOUT_TYPER = frozenset({(), ("-h",), ("--help",), ("version",), ("--version",)})
 
 
@@ -43,7 +46,7 @@ def run(surroundings: Surroundings) -> ExitCode:
     wiring = Wiring(surroundings)
     try:
         options = split(words)
-        wiring = Wiring(surroundings, chdir=options.chdir, colour=options.colour)
+        wiring = _wired(surroundings, options)
         code = _dispatch(wiring, options.rest)
     except BaseException as ending:
         output = wiring.output(is_json=mentions_json(words))
@@ -53,9 +56,22 @@ def run(surroundings: Surroundings) -> ExitCode:
     return code
 
 
+def _wired(surroundings: Surroundings, options: GlobalOptions) -> Wiring:
+    if options.rest in _WITHOUT_TYPER:
+        return Wiring(surroundings)
+    from nodusctl.cli.settings_files import person_settings
+
+    settings = person_settings(surroundings, options)
+    return Wiring(surroundings, chdir=settings.text("chdir"), colour=ColourChoice(settings.text("color")), settings=settings)
+
+
 def _dispatch(wiring: Wiring, words: Sequence[str]) -> ExitCode:
     if tuple(words) in _WITHOUT_TYPER:
         return _at_once(wiring.output(is_json=False), words)
+    if words[0] == COMPLETE:
+        from nodusctl.cli.completing import say_candidates
+
+        return say_candidates(words[1:], wiring)
     import typer.main
 
     from nodusctl.cli.app import application

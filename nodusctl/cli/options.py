@@ -25,7 +25,9 @@ AllowDeletesOption = Annotated[
 PruneOption = Annotated[
     bool, typer.Option("--prune", help="With PATH or --target: also plan removals of objects whose file lies under PATH.")
 ]
-ParallelismOption = Annotated[int, typer.Option("--parallelism", metavar="N", min=1, max=100, help="Provider calls at once.")]
+ParallelismOption = Annotated[
+    int | None, typer.Option("--parallelism", metavar="N", min=1, max=100, help="Provider calls at once. [default: 10]", show_default=False)
+]
 SkipBlockedOption = Annotated[bool, typer.Option("--skip-blocked", help="Leave objects out that are blocked, and apply the rest.")]
 TargetOption = Annotated[
     list[str] | None,
@@ -40,8 +42,13 @@ RestartOption = Annotated[
         show_default=False,
     ),
 ]
-LockTimeoutOption = Annotated[str, typer.Option("--lock-timeout", metavar="D", help="How long to wait for the state lock, such as 30s.")]
-TimeoutOption = Annotated[str, typer.Option("--timeout", metavar="D", help="How long to wait for machines, such as 30m.")]
+LockTimeoutOption = Annotated[
+    str,
+    typer.Option("--lock-timeout", metavar="D", help="How long to wait for the state lock, such as 30s. [default: 0s]", show_default=False),
+]
+TimeoutOption = Annotated[
+    str, typer.Option("--timeout", metavar="D", help="How long to wait for machines, such as 30m. [default: 30m]", show_default=False)
+]
 
 
 def wiring_of(context: typer.Context) -> Wiring:

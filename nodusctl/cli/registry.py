@@ -18,7 +18,9 @@ SECTIONS: tuple[tuple[str, tuple[CommandEntry, ...]], ...] = (
     (
         "Plan and apply",
         (
+            CommandEntry("init", "init", "Scaffold a project: nodusctl.yaml, a Workspace, its home"),
             CommandEntry("validate", "validate", "Read and check specs, offline"),
+            CommandEntry("fmt", "fmt", "Rewrite specs in canonical form, comments kept"),
             CommandEntry("plan", "plan", "Show what apply would do and what it would cost"),
             CommandEntry("show", "show", "Render a saved plan"),
             CommandEntry("apply", "apply", "Carry out a saved plan, or plan, ask and apply"),
@@ -32,7 +34,9 @@ SECTIONS: tuple[tuple[str, tuple[CommandEntry, ...]], ...] = (
             CommandEntry("get", "get", "List objects, or print them as JSON or YAML"),
             CommandEntry("describe", "describe", "Everything about one object: conditions, attempts, events"),
             CommandEntry("receipts", "receipts", "What each session has cost"),
+            CommandEntry("cost", "cost", "What was spent: by object, day, offering or label"),
             CommandEntry("offers", "offers", "What can be launched, with the price and its age"),
+            CommandEntry("prices", "prices", "The price book: every price with its age, source and licence"),
         ),
     ),
     (
@@ -54,9 +58,12 @@ SECTIONS: tuple[tuple[str, tuple[CommandEntry, ...]], ...] = (
     (
         "State and set-up",
         (
-            CommandEntry("state", "state", "Look at the state"),
+            CommandEntry("doctor", "doctor", "Is this host, project, state and provider healthy; each finding with its fix"),
+            CommandEntry("state", "state", "Look at the state, its history; rename an object"),
             CommandEntry("unlock", "unlock", "Remove a lock whose holder is gone"),
             CommandEntry("providers", "providers", "Plugins, and the provider instances of the project"),
+            CommandEntry("config", "config", "Settings, and where each came from"),
+            CommandEntry("completion", "completion", "A completion script for bash, zsh or fish"),
             CommandEntry("version", "version", "The version of nodusctl"),
         ),
     ),

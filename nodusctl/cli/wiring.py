@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from nodusctl.cli.output.colour import ColourChoice, wants_colour
 from nodusctl.cli.output.protocol import Output
+from nodusctl.cli.settings import NO_SETTINGS, Settings
 from nodusctl.cli.surroundings import Surroundings
 
 if TYPE_CHECKING:
@@ -51,8 +52,16 @@ def read_surroundings() -> Surroundings:
 class Wiring:
     """One command's concrete things, each made when first asked for."""
 
-    def __init__(self, surroundings: Surroundings, *, chdir: str = "", colour: ColourChoice = ColourChoice.AUTO) -> None:
+    def __init__(
+        self,
+        surroundings: Surroundings,
+        *,
+        chdir: str = "",
+        colour: ColourChoice = ColourChoice.AUTO,
+        settings: Settings = NO_SETTINGS,
+    ) -> None:
         self.surroundings = surroundings
+        self.person_settings = settings
         self.start = surroundings.folder / chdir if chdir else surroundings.folder
         self._colour = colour
         self._paths: tuple[str, ...] = ()
@@ -143,6 +152,24 @@ class Wiring:
     # The project and its state
 
     @cached_property
+    def settings(self) -> Settings:
+        """Settings of the command line, the project's among them."""
+        from nodusctl.cli.settings_files import project_layer
+
+        return self.person_settings.under(project_layer(self.project.file))
+
+    @property
+    def key_file(self) -> Path:
+        """Where the state's encryption key lies when it isn't in the environment."""
+        named = self.person_settings.text("stateKeyFile")
+        return Path(named).expanduser() if named else self.data_folder / "state.key"
+
+    def reopen_reading(self) -> State:
+        """The state as it is on disk now: a state that wasn't there a moment ago may have been created."""
+        self.__dict__.pop("reading", None)
+        return self.reading
+
+    @cached_property
     def project(self) -> Project:
         """The project of this command."""
         from nodusctl.cli.project import open_project
@@ -173,7 +200,7 @@ class Wiring:
         from nodusctl.store.opening import open_state
         from nodusctl.store.sealing import KeyMaterial
 
-        key = KeyMaterial(text=self.surroundings.environment.get("NODUSCTL_STATE_KEY", ""), path=self.data_folder / "state.key")
+        key = KeyMaterial(text=self.surroundings.environment.get("NODUSCTL_STATE_KEY", ""), path=self.key_file)
         state = open_state(
             self.project.state_url,
             root=self.project.folder,

@@ -18,6 +18,7 @@ from nodusctl.attempts.events import (
     EdgeArmed,
     Event,
     HomeNotSaved,
+    HomeRestored,
     HomeSaved,
     KeysHandedOver,
     LaunchAccepted,
@@ -27,6 +28,8 @@ from nodusctl.attempts.events import (
     PhaseChanged,
     ReleaseAsked,
     Remarked,
+    RevisionDropped,
+    SecretsPushed,
     StopAsked,
     TermsFrozen,
     WentQuiet,
@@ -61,12 +64,14 @@ def _words(event: Event) -> _Words:
     match event:
         case AttemptQueued() | TermsFrozen() | LaunchAccepted() | LaunchRefused() | MachineSeen() | OutcomeUnknown():
             return _launch_words(event)
-        case KeysHandedOver() | EdgeArmed() | BecameReady():
+        case KeysHandedOver() | SecretsPushed() | EdgeArmed() | BecameReady():
             return _boot_words(event)
         case StopAsked() | WentQuiet() | ReleaseAsked() | CapacityEnded() | AttemptClosed():
             return _stop_words(event)
-        case DiskMade() | DiskAttached() | DiskDetached() | HomeSaved() | HomeNotSaved():
+        case DiskMade() | DiskAttached() | DiskDetached():
             return _disk_words(event)
+        case HomeSaved() | HomeNotSaved() | HomeRestored() | RevisionDropped():
+            return _home_words(event)
         case PhaseChanged():
             return "PhaseChanged", f"{event.before or 'new'} to {event.after}" + (f": {event.reason}" if event.reason else "")
         case Remarked():
@@ -97,10 +102,13 @@ def _launch_words(event: AttemptQueued | TermsFrozen | LaunchAccepted | LaunchRe
             assert_never(event)
 
 
-def _boot_words(event: KeysHandedOver | EdgeArmed | BecameReady) -> _Words:
+def _boot_words(event: KeysHandedOver | SecretsPushed | EdgeArmed | BecameReady) -> _Words:
     match event:
         case KeysHandedOver():
             return "KeysHandedOver", "the durable host key answered on a second verified login"
+        case SecretsPushed():
+            pinned = ", ".join(f"{name}@{version}" for name, version in sorted(event.versions.items()))
+            return "Pushed", "environment and login keys are in place" + (f"; secrets {pinned}" if pinned else "")
         case EdgeArmed():
             return "EdgeArmed", f"the machine ends itself at {format_time(event.until.replace(microsecond=0))}"
         case BecameReady():
@@ -126,7 +134,7 @@ def _stop_words(event: StopAsked | WentQuiet | ReleaseAsked | CapacityEnded | At
             assert_never(event)
 
 
-def _disk_words(event: DiskMade | DiskAttached | DiskDetached | HomeSaved | HomeNotSaved) -> _Words:
+def _disk_words(event: DiskMade | DiskAttached | DiskDetached) -> _Words:
     match event:
         case DiskMade():
             return "DiskMade", f"{event.volume} got disk {event.disk_id} at {event.location}"
@@ -134,9 +142,19 @@ def _disk_words(event: DiskMade | DiskAttached | DiskDetached | HomeSaved | Home
             return "DiskAttached", f"{event.volume} is attached to machine {event.machine_id}"
         case DiskDetached():
             return "DiskDetached", f"{event.volume} is free again"
+        case _:
+            assert_never(event)
+
+
+def _home_words(event: HomeSaved | HomeNotSaved | HomeRestored | RevisionDropped) -> _Words:
+    match event:
         case HomeSaved():
             return "HomeSaved", f"{event.volume} has revision {event.revision.number}"
         case HomeNotSaved():
             return "HomeNotSaved", f"{event.volume}: {event.reason}"
+        case HomeRestored():
+            return "HomeRestored", f"{event.volume} is as it was in revision {event.number}"
+        case RevisionDropped():
+            return "RevisionDropped", f"{event.volume} no longer has revision {event.number}"
         case _:
             assert_never(event)

@@ -60,7 +60,8 @@ def find_objects(wanted: Sequence[Wanted], selector: Selector, *, journal: Journ
             ones = _records(one, snapshot, selector, journal=journal, project=project, now=now)
         named = [found for found in ones if not one.name or found.address.name == one.name]
         if one.name and not named:
-            missing.append(_not_found(Address(one.kind.singular, one.name), ones))
+            known = [standing.record.address.name for standing in snapshot if standing.record.address.kind == one.kind.singular]
+            missing.append(_not_found(Address(one.kind.singular, one.name), known or [other.address.name for other in ones]))
         seen += [found for found in named if found.address not in {other.address for other in seen}]
     return Found(seen=tuple(seen), missing=tuple(missing))
 
@@ -123,9 +124,9 @@ def _sorted(seen: Iterable[Seen]) -> list[Seen]:
     return sorted(seen, key=lambda one: one.address)
 
 
-def _not_found(address: Address, others: Sequence[Seen]) -> Diagnostic:
+def _not_found(address: Address, others: Sequence[str]) -> Diagnostic:
     from nodusctl.base.nearest import nearest
 
-    near = nearest(address.name, (other.address.name for other in others))
+    near = nearest(address.name, others)
     detail = f"The state has no {address}." + (f" The nearest name is {near}." if near else "")
     return error("NotFound", "There is no such object", detail, f"list what there is:\n  nodusctl get {address.kind}", address=str(address))

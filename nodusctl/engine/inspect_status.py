@@ -7,10 +7,11 @@ from typing import Any
 
 from nodusctl.base.money import ZERO, Money, total
 from nodusctl.engine.inspect_attempts import segments_document, time_text, without_empty
+from nodusctl.engine.inspect_connect import connect_of, endpoints_of
 from nodusctl.engine.inspect_receipts import Receipt, entries_by_attempt, receipt_of
 from nodusctl.ports.journal import StoredObject
 from nodusctl.state.snapshot import Snapshot
-from nodusctl.state.status import Condition, ObjectStatus, Phase, VolumeStanding
+from nodusctl.state.status import Condition, ObjectStatus, VolumeStanding
 
 
 def status_document(stored: StoredObject, snapshot: Snapshot, *, now: datetime) -> dict[str, Any]:
@@ -41,7 +42,8 @@ def workspace_status(stored: StoredObject, snapshot: Snapshot, *, now: datetime)
     return without_empty(
         {
             **_plain_status(status),
-            "connect": _connect(stored),
+            "connect": connect_of(stored),
+            "endpoints": endpoints_of(stored),
             "cost": _cost(stored, receipts),
             "home": _home(stored, snapshot),
             "lastActivityTime": time_text(status.last_activity_at),
@@ -75,13 +77,6 @@ def _condition(condition: Condition) -> dict[str, Any]:
         "lastTransitionTime": time_text(condition.last_transition_at),
         "observedGeneration": condition.observed_generation,
     }
-
-
-def _connect(stored: StoredObject) -> dict[str, Any]:
-    name, status = stored.record.address.name, stored.status
-    if status.phase is not Phase.RUNNING:
-        return {"ssh": {"hostKey": status.host_key}} if status.host_key else {}
-    return {"ssh": without_empty({"command": f"nodusctl ssh {name}", "host": name, "hostKey": status.host_key})}
 
 
 def _cost(stored: StoredObject, receipts: tuple[Receipt, ...]) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def read_specs(
     known = snapshot or Snapshot()
     of_project = discover(root, project.settings.specs, files_of_settings(root, project))
     named = _named_files(paths)
-    everything = tuple(dict.fromkeys((*of_project, *named)))
+    everything = tuple({path.resolve(): path for path in (*named, *of_project)}.values())
     read = read_files(root, everything)
     loaded = load_documents(read.files, named=frozenset(shown_path(root, path) for path in paths if path.is_file()))
     specs_of_state = {standing.record.address: standing.record.spec for standing in known}

@@ -5,7 +5,7 @@ Everything the call needs from the state is read before the thread starts; the t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -23,12 +23,15 @@ from nodusctl.provider.replies import Done, Refused, Reply, Unknown
 from nodusctl.provider.requests import (
     AttachRequest,
     DeleteDiskRequest,
+    DeleteRevisionRequest,
     DetachRequest,
     DiskAttachment,
     DiskRequest,
+    Egress,
     GrowRequest,
     LaunchRequest,
     ReleaseRequest,
+    RestoreRequest,
     SaveRequest,
 )
 
@@ -45,7 +48,8 @@ def call_of(outside: Outside, situation: Situation, intent: Intent) -> Call:
         case StepKind.HAND_OVER_KEYS:
             return _handing_over(outside, situation)
         case StepKind.PUSH:
-            return pushing(outside.reach, access_to(outside, situation), files_of(outside.journal, intent.request, situation.login_keys))
+            files = files_of(outside.journal, intent.request, situation.login_keys, intent.attempt_uid)
+            return pushing(outside.reach, access_to(outside, situation), files)
         case StepKind.QUIESCE:
             request = AgentRequest(command=AgentCommand.QUIESCE, grace_seconds=int(intent.request["grace_seconds"]))
             return _asking(outside, access_to(outside, situation), request)
@@ -120,9 +124,16 @@ def _launching(outside: Outside, loaded: LoadedProvider, intent: Intent) -> Call
         disk_bytes=asked["disk_bytes"],
         disks=tuple(DiskAttachment(disk_id=d["disk_id"], mount_path=d["mount_path"]) for d in asked["disks"]),
         max_rate_usd_per_hour=Money.parse(rate) if rate is not None else None,
+        cpu_milli=asked.get("cpu_milli"),
+        memory_bytes=asked.get("memory_bytes"),
+        egress=_egress(asked.get("egress") or {}),
         tags=asked["tags"],
     )
     return lambda: loaded.calls.launch(request)
+
+
+def _egress(asked: Mapping[str, Any]) -> Egress:
+    return Egress(policy=asked.get("policy", "Open"), allow=tuple(asked.get("allow", ())), presets=tuple(asked.get("presets", ())))
 
 
 def _handing_over(outside: Outside, situation: Situation) -> Call:
@@ -168,6 +179,11 @@ def _on_disk(loaded: LoadedProvider, intent: Intent) -> Call:
         case StepKind.SAVE:
             save = SaveRequest(token=token, disk_id=asked["disk_id"], number=asked["number"])
             return lambda: volumes.save(save)
+        case StepKind.RESTORE:
+            restore = RestoreRequest(token=token, disk_id=asked["disk_id"], revision_id=asked["revision_id"])
+            return lambda: volumes.restore(restore)
+        case StepKind.DELETE_REVISION:
+            return _dropping(loaded, intent)
         case StepKind.GROW:
             grow = GrowRequest(token=token, disk_id=asked["disk_id"], size_bytes=asked["size_bytes"])
             return lambda: volumes.grow(grow)
@@ -176,3 +192,11 @@ def _on_disk(loaded: LoadedProvider, intent: Intent) -> Call:
             return lambda: volumes.delete_disk(delete)
         case _:
             raise ValueError(f"{intent.step} is no disk step")
+
+
+def _dropping(loaded: LoadedProvider, intent: Intent) -> Call:
+    pruning, asked = loaded.pruning, intent.request
+    if pruning is None:
+        return lambda: Refused(code="Unsupported", message="the provider can't drop single revisions")
+    request = DeleteRevisionRequest(token=intent.token, disk_id=asked["disk_id"], revision_id=asked["revision_id"])
+    return lambda: pruning.delete_revision(request)

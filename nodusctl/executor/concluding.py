@@ -22,6 +22,8 @@ from nodusctl.provider.machines import Disk, DiskState, Machine, MachineState, R
 from nodusctl.provider.replies import Done, Refused, Reply, Unknown
 from nodusctl.state.status import Phase
 
+_NEVER_RESTORED = frozenset({"NotFound", "Invalid", "Conflict", "Unsupported"})
+"""Refusals of a restore that no second try heals: the revision is gone, can't be trusted, or can't be brought back here."""
 _PLACES = frozenset({StepKind.LAUNCH, StepKind.CREATE_DISK})
 """Steps that try an offer: a home whose disk can't be made in a place can't start there either."""
 
@@ -34,6 +36,7 @@ _GONE: dict[StepKind, Callable[[Intent], Release | Disk]] = {
     StepKind.RELEASE: lambda intent: Release(state=ReleaseState.GONE),
     StepKind.DELETE_DISK: _free_disk,
     StepKind.DETACH: _free_disk,
+    StepKind.DELETE_REVISION: _free_disk,
 }
 """What "not found" means where the aim is that a thing be gone: it is. Only ids this account has shown us come here (rule R5)."""
 
@@ -49,6 +52,8 @@ def conclude(situation: Situation, intent: Intent, reply: Reply[Any]) -> Outcome
             return outcomes.launch_refused(situation, intent, reply)
         case Refused(code="NotFound") if intent.step in _GONE:
             return _done(situation, intent, _GONE[intent.step](intent))
+        case Refused() if intent.step is StepKind.RESTORE and reply.code in _NEVER_RESTORED:
+            return outcomes.restore_refused(situation, intent, reply)
         case Refused() if intent.step is StepKind.QUIESCE:
             return outcomes.went_quiet(situation, intent, is_quiet=False, detail=f"{reply.code} {reply.message}")
         case Refused():
@@ -181,6 +186,10 @@ def _disk_done(situation: Situation, intent: Intent, done: Intent, disk: Disk) -
         written = volume_outcomes.disk_attached(situation, disk, str(intent.request["machine_id"]))
     elif intent.step is StepKind.DETACH:
         written = volume_outcomes.disk_detached(situation, disk)
+    elif intent.step is StepKind.RESTORE:
+        written = volume_outcomes.disk_restored(situation, int(intent.request["number"]), str(intent.request["asked"]))
+    elif intent.step is StepKind.DELETE_REVISION:
+        written = volume_outcomes.revision_dropped(situation, intent.target_uid, int(intent.request["number"]))
     elif intent.step is StepKind.GROW:
         written = volume_outcomes.disk_grown(situation, disk)
     elif disk.state is not DiskState.GONE:

@@ -7,6 +7,7 @@ after a crash can send exactly the same bytes under the same token.
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -17,10 +18,12 @@ from nodusctl.attempts.events import TermsFrozen
 from nodusctl.attempts.intents import Intent, StepKind
 from nodusctl.base.canonical import digest
 from nodusctl.base.durations import parse_duration
-from nodusctl.base.quantities import quantity_units
+from nodusctl.base.quantities import quantity_milli, quantity_units
 from nodusctl.executor.outside import Outside
+from nodusctl.executor.pushing import token_name
 from nodusctl.lifecycle.edges import edge_of
 from nodusctl.lifecycle.money import hold_for_launch
+from nodusctl.lifecycle.pinning import pin_of
 from nodusctl.lifecycle.situation import Situation
 from nodusctl.lifecycle.steps import (
     AttachHome,
@@ -28,12 +31,14 @@ from nodusctl.lifecycle.steps import (
     DeleteDisk,
     DetachHome,
     DropEmptyDisk,
+    DropRevision,
     GrowDisk,
     HandOverKeys,
     Launch,
     PushSecrets,
     Quiesce,
     Release,
+    RestoreDisk,
     SaveHome,
 )
 from nodusctl.lifecycle.volume_outcomes import with_holder
@@ -44,6 +49,8 @@ from nodusctl.state.status import ObjectStatus
 from nodusctl.state.terms import Terms
 
 HOME_MOUNT = "/home/nodus"
+TOOLS_WITH_TOKEN = frozenset({"Jupyter", "VSCode"})
+"""Tools that answer in a browser, each with the Attempt's token."""
 Outward = (
     CreateDisk
     | DropEmptyDisk
@@ -55,6 +62,8 @@ Outward = (
     | Release
     | DetachHome
     | SaveHome
+    | RestoreDisk
+    | DropRevision
     | GrowDisk
     | DeleteDisk
 )
@@ -150,7 +159,8 @@ def _launch_request(outside: Outside, situation: Situation, terms: Terms, edge_s
     home = situation.home.standing.disk_id if situation.home else ""
     platform = situation.platforms[terms.provider]
     disks = [{"disk_id": home, "mount_path": HOME_MOUNT}] if home and platform.attaches_at_launch else []
-    floor = (spec.get("resources") or {}).get("disk")
+    floors = spec.get("resources") or {}
+    floor = floors.get("disk")
     return {
         "name": _ownership(outside, situation).machine_name,
         "offer_key": terms.offer_key,
@@ -164,36 +174,55 @@ def _launch_request(outside: Outside, situation: Situation, terms: Terms, edge_s
         "disk_bytes": quantity_units(str(floor)) if floor is not None else None,
         "disks": disks,
         "max_rate_usd_per_hour": str(terms.ceiling_usd_per_hour) if terms.is_interruptible else None,
+        "cpu_milli": quantity_milli(str(floors["cpu"])) if floors.get("cpu") is not None else None,
+        "memory_bytes": quantity_units(str(floors["memory"])) if floors.get("memory") is not None else None,
+        "egress": _egress(spec),
         "tags": dict(_ownership(outside, situation).tags()),
         "boot_sha256": hashlib.sha256(boot.encode()).hexdigest(),
     }
 
 
 def _push(outside: Outside, situation: Situation, step: PushSecrets) -> Intended:
-    """What is pushed, by name and version; the values stay in the vault until the call is made."""
+    """What is pushed, by name and version; the values stay in the vault until the call is made.
+
+    The browser tools' token is made with the first push of the Attempt and stays the same for later ones.
+    """
     spec, terms = situation.record.spec, _attempt(situation).terms
     assert terms is not None
     request = {
         "machine_id": _machine_id(situation),
-        "secrets": [_pinned(situation, mount) for mount in spec.get("secrets", ())],
+        "secrets": [_pinned(situation, str(mount["name"])) for mount in spec.get("secrets", ())],
         "env": [_variable(situation, variable) for variable in spec.get("env", ())],
         "keys_digest": situation.login_keys_digest,
+        "tools": [tool for tool in served_tools(situation, situation.platforms[terms.provider].tools) if tool in TOOLS_WITH_TOKEN],
     }
-    return _plain(outside, situation, StepKind.PUSH, provider=terms.provider, request=request, target=situation.uid)
+    intended = _plain(outside, situation, StepKind.PUSH, provider=terms.provider, request=request, target=situation.uid)
+    name = token_name(_attempt(situation).uid)
+    is_new = bool(request["tools"]) and outside.journal.secret(name) is None
+    return replace(intended, sealed={name: secrets.token_hex(24)}) if is_new else intended
 
 
-def _pinned(situation: Situation, mount: Mapping[str, Any]) -> dict[str, Any]:
-    """One mounted Secret with the version it is pinned to: the one written, else the latest."""
-    facts = situation.secrets[str(mount["name"])]
-    version = int(mount.get("version") or facts.version)
-    return {"name": mount["name"], "uid": facts.uid, "version": version, "keys": list(facts.keys)}
+def _pinned(situation: Situation, name: str) -> dict[str, Any]:
+    """One Secret with the version it is pinned to and that version's keys."""
+    pin = pin_of(situation, name)
+    assert pin is not None and pin.keys is not None, "missing_secret() was asked before"
+    return {"name": name, "uid": pin.uid, "version": pin.version, "keys": list(pin.keys)}
 
 
 def _variable(situation: Situation, variable: Mapping[str, Any]) -> dict[str, Any]:
     selector = (variable.get("valueFrom") or {}).get("secretKeyRef")
     if selector is None:
         return {"name": variable["name"], "value": str(variable.get("value", ""))}
-    return {"name": variable["name"], "key": selector["key"], "secret": _pinned(situation, {"name": selector["name"]})}
+    return {"name": variable["name"], "key": selector["key"], "secret": _pinned(situation, str(selector["name"]))}
+
+
+def _egress(spec: Mapping[str, Any]) -> dict[str, Any]:
+    egress = (spec.get("network") or {}).get("egress") or {}
+    return {
+        "policy": str(egress.get("policy") or "Open"),
+        "allow": [str(name) for name in egress.get("allow") or ()],
+        "presets": [str(name) for name in egress.get("presets") or ()],
+    }
 
 
 def _create_disk(outside: Outside, situation: Situation, step: CreateDisk) -> Intended:
@@ -237,24 +266,41 @@ def _save(outside: Outside, situation: Situation, step: SaveHome) -> Intended:
     return _on_home_disk(outside, situation, StepKind.SAVE, {"number": step.number})
 
 
+def _drop_revision(outside: Outside, situation: Situation, step: DropRevision) -> Intended:
+    """On the home of a Workspace, or on the Volume that is itself the object."""
+    extra = {"revision_id": step.revision_id, "number": step.number}
+    if situation.home is not None:
+        return _on_home_disk(outside, situation, StepKind.DELETE_REVISION, extra)
+    return _on_volume(outside, situation, StepKind.DELETE_REVISION, extra)
+
+
+def _restore(outside: Outside, situation: Situation, step: RestoreDisk) -> Intended:
+    # The request's time is part of what is asked, so that restoring a revision again is another call under another token.
+    extra = {"revision_id": step.revision_id, "number": step.number, "asked": step.asked}
+    return _on_volume(outside, situation, StepKind.RESTORE, extra)
+
+
+def _grow(outside: Outside, situation: Situation, step: GrowDisk) -> Intended:
+    return _on_volume(outside, situation, StepKind.GROW, {"size_bytes": step.size_bytes})
+
+
+def _delete_disk(outside: Outside, situation: Situation, step: DeleteDisk) -> Intended:
+    return _on_volume(outside, situation, StepKind.DELETE_DISK, {})
+
+
+def _on_volume(outside: Outside, situation: Situation, kind: StepKind, extra: Mapping[str, Any]) -> Intended:
+    standing = situation.status.volume
+    assert standing is not None, "only a Volume with a disk comes here"
+    request = {"disk_id": standing.disk_id, **extra}
+    return _plain(outside, situation, kind, provider=standing.provider, request=request, target=situation.uid)
+
+
 def _on_machine(kind: StepKind, extra: Callable[[Outside, Situation], Mapping[str, Any]]) -> Callable[..., Intended]:
     def make(outside: Outside, situation: Situation, step: object) -> Intended:
         terms = _attempt(situation).terms
         assert terms is not None
         request = {"machine_id": _machine_id(situation), **extra(outside, situation)}
         return _plain(outside, situation, kind, provider=terms.provider, request=request, target=situation.uid)
-
-    return make
-
-
-def _on_own_disk(kind: StepKind) -> Callable[..., Intended]:
-    def make(outside: Outside, situation: Situation, step: GrowDisk | DeleteDisk) -> Intended:
-        standing = situation.status.volume
-        assert standing is not None
-        request: dict[str, Any] = {"disk_id": standing.disk_id}
-        if isinstance(step, GrowDisk):
-            request["size_bytes"] = step.size_bytes
-        return _plain(outside, situation, kind, provider=standing.provider, request=request, target=situation.uid)
 
     return make
 
@@ -274,8 +320,10 @@ _MAKERS: dict[type, Callable[..., Intended]] = {
     HandOverKeys: _on_machine(StepKind.HAND_OVER_KEYS, lambda outside, situation: {}),
     Quiesce: _on_machine(StepKind.QUIESCE, _grace),
     Release: _on_machine(StepKind.RELEASE, lambda outside, situation: {}),
-    GrowDisk: _on_own_disk(StepKind.GROW),
-    DeleteDisk: _on_own_disk(StepKind.DELETE_DISK),
+    RestoreDisk: _restore,
+    DropRevision: _drop_revision,
+    GrowDisk: _grow,
+    DeleteDisk: _delete_disk,
 }
 
 

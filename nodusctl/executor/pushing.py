@@ -27,7 +27,12 @@ def vault_name(uid: str, version: int, key: str) -> str:
     return f"secret/{uid}/{version}/{key}"
 
 
-def files_of(journal: Journal, request: Mapping[str, Any], login_keys: Iterable[str]) -> dict[str, str] | Refused:
+def token_name(attempt_uid: str) -> str:
+    """Where the token of an Attempt's browser tools lies in the vault."""
+    return f"jupyter-token/{attempt_uid}"
+
+
+def files_of(journal: Journal, request: Mapping[str, Any], login_keys: Iterable[str], attempt_uid: str) -> dict[str, str] | Refused:
     """The files of one push by the agent's names; Refused where a value is missing or isn't text."""
     files: dict[str, str] = {"authorized_keys": "".join(f"{line}\n" for line in login_keys)}
     variables: dict[str, str] = {}
@@ -45,6 +50,9 @@ def files_of(journal: Journal, request: Mapping[str, Any], login_keys: Iterable[
             return value
         variables[variable["name"]] = value
     files["environment"] = json.dumps(variables, sort_keys=True)
+    if request.get("tools"):
+        token = journal.secret(token_name(attempt_uid))
+        files["tools.json"] = json.dumps({tool: {"token": token} for tool in request["tools"]}, sort_keys=True)
     return files
 
 

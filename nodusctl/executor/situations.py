@@ -73,7 +73,9 @@ def _secrets(outside: Outside, stored: StoredObject, addresses: Mapping[Address,
         known = outside.journal.load(uid) if uid else None
         if known is not None and known.status.secret is not None:
             standing = known.status.secret
-            found[name] = SecretFacts(uid=known.record.uid, version=standing.version, keys=tuple(sorted(standing.hmacs)))
+            numbers = {one.number for one in standing.versions} | {standing.version}
+            keys = {number: standing.keys_of(number) or () for number in numbers}
+            found[name] = SecretFacts(uid=known.record.uid, version=standing.version, keys=keys)
     return found
 
 
@@ -110,6 +112,7 @@ def platform_of(loaded: LoadedProvider) -> Platform:
         self_stop_ends_billing=described.self_stop == "ends-billing",
         size_granularity_bytes=described.size_granularity_bytes,
         tools=described.tools,
+        prunes_revisions=loaded.pruning is not None,
     )
 
 

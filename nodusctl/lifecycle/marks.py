@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from nodusctl.attempts.attempt import Attempt
 from nodusctl.attempts.events import AttemptClosed, AttemptQueued, Event, HomeNotSaved, StopAsked, WentQuiet
+from nodusctl.lifecycle.homes import write_dropped_restore
 from nodusctl.lifecycle.money import charge_of
 from nodusctl.lifecycle.situation import Situation
 from nodusctl.lifecycle.steps import Mark, MarkKind, QueueAttempt
@@ -118,7 +119,7 @@ def _skip_quiesce(situation: Situation, step: Mark) -> Written:
 
 def _give_up_save(situation: Situation, step: Mark) -> Written:
     assert situation.home is not None
-    revision = situation.home.standing.revision
+    revision = situation.home.standing.disk_revision
     message = f"disk newer than revision {revision}: {step.message}" if step.message else f"disk newer than revision {revision}"
     lost = HomeNotSaved(
         time=situation.now,
@@ -158,7 +159,7 @@ def _forgotten(situation: Situation) -> tuple[str, ...]:
     if attempt is None:
         return ()
     boots = (f"boot/{attempt.uid}/{number}" for number in range(1, attempt.try_number + 1))
-    return (f"service-key/{attempt.uid}", *boots)
+    return (f"service-key/{attempt.uid}", f"jupyter-token/{attempt.uid}", *boots)
 
 
 def _remove(situation: Situation, step: Mark) -> Written:
@@ -212,4 +213,5 @@ _MARKS: dict[MarkKind, Callable[[Situation, Mark], Written]] = {
     MarkKind.GIVE_UP_SAVE: _give_up_save,
     MarkKind.CLOSE_ATTEMPT: _close_attempt,
     MarkKind.REMOVE: _remove,
+    MarkKind.DROP_RESTORE: write_dropped_restore,
 }

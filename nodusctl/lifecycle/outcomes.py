@@ -84,6 +84,14 @@ def refused(situation: Situation, intent: Intent, reply: Refused) -> Outcome:
     )
 
 
+def restore_refused(situation: Situation, intent: Intent, reply: Refused) -> Outcome:
+    """The revision can't be brought back, now or later: the disk stays as it is, and the restore is no longer asked for."""
+    refusal = refused(situation, intent, reply)
+    status = with_condition(situation.status, "Restored", False, reply.code, situation.now, message=refusal.detail)
+    handled = {**status.handled_requests, "restore": str(intent.request["asked"])}
+    return replace(refusal, written=Written(statuses={situation.uid: replace(status, handled_requests=handled)}))
+
+
 def launched(situation: Situation, intent: Intent, machine: Machine) -> Outcome:
     """A machine exists: the Workspace is Starting, and its home (where disks come along at launch) is in use."""
     accepted = LaunchAccepted(time=situation.now, object_uid=situation.uid, attempt_uid=intent.attempt_uid, machine=machine)
@@ -149,11 +157,17 @@ def secrets_pushed(situation: Situation, intent: Intent) -> Outcome:
         time=situation.now,
         object_uid=situation.uid,
         attempt_uid=intent.attempt_uid,
-        versions={str(mount["name"]): int(mount["version"]) for mount in intent.request["secrets"]},
+        versions=_versions(intent),
         keys_digest=str(intent.request["keys_digest"]),
     )
     status = replace(situation.status, handled_requests=handled_now(situation))
     return Outcome(written=Written(events=(pushed,), statuses={situation.uid: status}), intent=closed(intent, situation, "done"))
+
+
+def _versions(intent: Intent) -> dict[str, int]:
+    """Every Secret of a push by name, mounted or read into a variable."""
+    variables = [variable["secret"] for variable in intent.request["env"] if "secret" in variable]
+    return {str(one["name"]): int(one["version"]) for one in (*variables, *intent.request["secrets"])}
 
 
 def edge_read_back(situation: Situation, answer: AgentAnswer) -> tuple[EdgeArmed, ...]:
@@ -171,7 +185,14 @@ def became_ready(situation: Situation, answer: AgentAnswer) -> Written:
     assert attempt is not None
     ready_at = min(answer.ready_at or situation.now, situation.now)
     ready_at = max(ready_at, attempt.timings.acquired_at or ready_at)
-    ready = BecameReady(time=situation.now, object_uid=situation.uid, attempt_uid=attempt.uid, ready_at=ready_at)
+    ready = BecameReady(
+        time=situation.now,
+        object_uid=situation.uid,
+        attempt_uid=attempt.uid,
+        ready_at=ready_at,
+        tool_ports={tool.name: tool.port for tool in answer.tools if tool.port and tool.has_answered},
+        home=answer.home,
+    )
     status = replace(situation.status, stop_reason="", observed_generation=situation.record.generation)
     status = with_condition(status, "Ready", True, "ToolsAnswered", situation.now)
     status = with_condition(status, "SetupComplete", True, "ToolsAnswered", situation.now)

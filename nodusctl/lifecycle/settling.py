@@ -32,9 +32,11 @@ def settle(situation: Situation, intent: Intent) -> Step | Wait | GiveUp:
     return _look_up(situation, intent, platform.list_lag_bound, platform.create_is_idempotent)
 
 
-def _pause(situation: Situation, intent: Intent) -> Wait | GiveUp | None:
+def _pause(situation: Situation, intent: Intent) -> Wait | GiveUp | Abandon | None:
     name = f"settle-{intent.step}"
     failed = situation.failed_times(name)
+    if failed >= situation.rules.lookups_per_pass and intent.step is StepKind.DELETE_REVISION:
+        return Abandon(intent=intent, because="a revision that may still be there is dropped another time")
     if failed >= situation.rules.lookups_per_pass and intent.step not in PUSHES:
         return GiveUp(code="IntentUnsettled", because=f"nobody could say whether the {intent.step} happened")
     if failed and retry_at(situation, name) > situation.now:

@@ -33,6 +33,7 @@ class Platform:
     self_stop_ends_billing: bool
     size_granularity_bytes: int = 1
     tools: frozenset[str] = frozenset({"SSH"})
+    prunes_revisions: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,11 +83,11 @@ class HomeVolume:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretFacts:
-    """A Secret a Workspace mounts or refers to: its latest version and its key names."""
+    """A Secret a Workspace mounts or refers to: its latest version, and the key names of every stored version."""
 
     uid: str
     version: int
-    keys: tuple[str, ...]
+    keys: Mapping[int, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

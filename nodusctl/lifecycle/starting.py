@@ -10,8 +10,10 @@ from datetime import datetime
 
 from nodusctl.base.durations import parse_duration
 from nodusctl.lifecycle.edges import edge_of
+from nodusctl.lifecycle.homes import restore_is_pending
 from nodusctl.lifecycle.offers import SHUTS_PROVIDER, Choice, choose
 from nodusctl.lifecycle.pacing import look_gap, retried, start_deadline
+from nodusctl.lifecycle.pinning import missing_secret
 from nodusctl.lifecycle.situation import Situation
 from nodusctl.lifecycle.steps import (
     AttachHome,
@@ -47,6 +49,11 @@ def next_while_pending(situation: Situation) -> Step | Wait | GiveUp | None:
         return GiveUp(code="NotFound", because="its Volume is not in the state")
     if _home_is_held_by_another(situation):
         return GiveUp(code="VolumeBusy", because="its Volume is held by another object")
+    if situation.home is not None and restore_is_pending(situation.home.record, situation.home.status):
+        return GiveUp(code="VolumeBusy", because="a revision of its home is to be restored first")
+    missing = missing_secret(situation)
+    if missing:
+        return GiveUp(code="NotFound", because=missing)
     if situation.attempt is None:
         return QueueAttempt(because="it wants capacity")
     choice = choose(situation)
@@ -137,7 +144,17 @@ def _next_once_seen(situation: Situation) -> Step | Wait | GiveUp:
         return retried(situation, "hand-over-keys", HandOverKeys(because="the machine answered for the first time"), "handing over keys")
     if attempt.pushed_versions is None:
         return retried(situation, "push", PushSecrets(because="its environment and secrets are not in place"), "pushing the environment")
+    broken = _broken_tool(situation)
+    if broken:
+        return Mark(what=MarkKind.LOSE_START, reason="WorkspaceToolUnavailable", message=broken, because="a tool is over its limit")
     return _polled(situation, Probe(because="waiting for the tools to answer"))
+
+
+def _broken_tool(situation: Situation) -> str:
+    """The declared tool that is over its own limit, with what its probe saw; "" while none is."""
+    answer = situation.sightings.answer
+    failed = [tool for tool in answer.tools if tool.has_failed and not tool.has_answered] if answer is not None else []
+    return f"{failed[0].name}: {failed[0].seen}" if failed else ""
 
 
 def _when_due(situation: Situation, step: Look) -> Step | Wait:

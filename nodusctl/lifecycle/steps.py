@@ -28,6 +28,7 @@ class MarkKind(StrEnum):
     GIVE_UP_SAVE = "give-up-save"
     CLOSE_ATTEMPT = "close-attempt"
     REMOVE = "remove"
+    DROP_RESTORE = "drop-restore"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +132,23 @@ class SaveHome(_Due):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreDisk(_Due):
+    """Make a Volume's live disk equal to one of its revisions. ``asked`` is the request's whole text."""
+
+    number: int
+    revision_id: str
+    asked: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropRevision(_Due):
+    """Delete one revision of a Volume (of the home, where the object is a Workspace)."""
+
+    number: int
+    revision_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GrowDisk(_Due):
     """Grow a Volume's disk in place."""
 
@@ -180,6 +198,8 @@ Call = (
     | Release
     | DetachHome
     | SaveHome
+    | RestoreDisk
+    | DropRevision
     | GrowDisk
     | DeleteDisk
 )

@@ -7,6 +7,7 @@ stop never reports Stopped before the release is confirmed, and save retries nev
 from __future__ import annotations
 
 from nodusctl.attempts.attempt import Attempt
+from nodusctl.lifecycle.homes import next_prune
 from nodusctl.lifecycle.pacing import retried
 from nodusctl.lifecycle.situation import Situation
 from nodusctl.lifecycle.steps import DetachHome, GiveUp, Mark, MarkKind, Quiesce, Release, SaveHome, Step, Wait
@@ -48,6 +49,9 @@ def _once_released(situation: Situation, attempt: Attempt) -> Step | Wait | Give
         return retried(situation, "detach", DetachHome(because="freeing the home's disk"), "waiting for the disk to be free")
     if platform.disk_outlives_machine and _needs_save(situation, attempt):
         return _save(situation)
+    drop = next_prune(situation, situation.home) if situation.home is not None else None
+    if drop is not None:
+        return drop
     return Mark(what=MarkKind.CLOSE_ATTEMPT, reason=_ending(attempt), because="the machine is gone and the home is settled")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from nodusctl.attempts.events import DiskAttached, DiskDetached, DiskMade, HomeSaved
+from nodusctl.attempts.events import DiskAttached, DiskDetached, DiskMade, HomeRestored, HomeSaved, RevisionDropped
 from nodusctl.lifecycle.situation import HomeVolume, Situation
 from nodusctl.lifecycle.written import Written, with_condition
 from nodusctl.provider.machines import Disk, Revision
@@ -86,7 +86,7 @@ def home_saved(situation: Situation, revision: Revision) -> Written:
         size_bytes=revision.size_bytes,
         digest=revision.digest,
     )
-    standing = replace(home.standing, revisions=(*home.standing.revisions, saved), is_newer_than_revision=False)
+    standing = replace(home.standing, revisions=(*home.standing.revisions, saved), is_newer_than_revision=False, restored_revision=0)
     event = HomeSaved(
         time=situation.now,
         object_uid=situation.uid,
@@ -97,6 +97,32 @@ def home_saved(situation: Situation, revision: Revision) -> Written:
     status = with_condition(situation.status, "StateSaved", True, "Saved", situation.now, message=f"revision {revision.number}")
     statuses = {situation.uid: status, home.record.uid: replace(home.status, volume=standing)}
     return Written(events=(event,), statuses=statuses)
+
+
+def disk_restored(situation: Situation, number: int, asked: str) -> Written:
+    """The Volume's live disk equals a revision again; it stays so until the next session writes to it."""
+    standing = situation.status.volume or VolumeStanding()
+    restored = number if number != standing.revision else 0
+    status = replace(
+        situation.status,
+        volume=replace(standing, restored_revision=restored, is_newer_than_revision=False),
+        handled_requests={**situation.status.handled_requests, "restore": asked},
+    )
+    status = with_condition(status, "Restored", True, "Restored", situation.now, message=f"the disk is revision {number}")
+    event = HomeRestored(time=situation.now, object_uid=situation.uid, attempt_uid="", volume=situation.record.address, number=number)
+    return Written(events=(event,), statuses={situation.uid: status})
+
+
+def revision_dropped(situation: Situation, volume_uid: str, number: int) -> Written:
+    """A revision is gone, confirmed; the others keep their numbers."""
+    home = situation.home if situation.home is not None and situation.home.record.uid == volume_uid else None
+    record, status = (home.record, home.status) if home is not None else (situation.record, situation.status)
+    standing = status.volume or VolumeStanding()
+    left = tuple(one for one in standing.revisions if one.number != number)
+    event = RevisionDropped(
+        time=situation.now, object_uid=record.uid, attempt_uid=situation.status.attempt_uid, volume=record.address, number=number
+    )
+    return Written(events=(event,), statuses={record.uid: replace(status, volume=replace(standing, revisions=left))})
 
 
 def disk_grown(situation: Situation, disk: Disk) -> Written:

@@ -6,13 +6,21 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from nodusctl.lifecycle.situation import Situation
+from nodusctl.state.requests import PRUNE_REQUEST, RESTORE_REQUEST
 from nodusctl.state.status import StopReason
 
 STOP_REQUEST = "nodus.dev/stop-requested-at"
 START_REQUEST = "nodus.dev/start-requested-at"
 RESTART_REQUEST = "nodus.dev/restart-requested-at"
 REFRESH_REQUEST = "nodus.dev/refresh-secrets-requested-at"
-_ACTION_OF = {STOP_REQUEST: "stop", START_REQUEST: "start", RESTART_REQUEST: "restart", REFRESH_REQUEST: "refresh-secrets"}
+_ACTION_OF = {
+    STOP_REQUEST: "stop",
+    START_REQUEST: "start",
+    RESTART_REQUEST: "restart",
+    REFRESH_REQUEST: "refresh-secrets",
+    RESTORE_REQUEST: "restore",
+    PRUNE_REQUEST: "prune",
+}
 
 
 class Aim(StrEnum):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from nodusctl.attempts.intents import Intent, StepKind
 from nodusctl.lifecycle.pacing import retried, start_deadline
+from nodusctl.lifecycle.pinning import missing_secret
 from nodusctl.lifecycle.settling import PUSHES, settle
 from nodusctl.lifecycle.situation import Situation
 from nodusctl.lifecycle.starting import next_while_pending, next_while_starting
@@ -70,6 +71,8 @@ def _next_while_running(situation: Situation) -> Step | Wait | GiveUp | None:
     if situation.sightings.gone_looks:
         return Wait(until=next_gone_look(situation), because="an absent machine is looked for twice")
     if needs_push(situation):
+        if missing := missing_secret(situation):
+            return GiveUp(code="NotFound", because=missing)
         return retried(situation, "push", PushSecrets(because="its secrets or login keys changed"), "pushing the secrets")
     if is_asked(situation, START_REQUEST) or situation.status.observed_generation != situation.record.generation:
         return Mark(what=MarkKind.SETTLE_SPEC, because="the new spec needs no restart")

@@ -18,7 +18,7 @@ from nodusctl.planner.drafts import Asked, Draft, FormerDefaults, draft
 from nodusctl.planner.due import due_steps
 from nodusctl.planner.market import Marketplace, marketplace
 from nodusctl.planner.moves import move_hints, moves_of, renamed_volumes
-from nodusctl.planner.needs import need_of
+from nodusctl.planner.needs import Urgency, need_of
 from nodusctl.planner.noting import notes_for, plan_hints
 from nodusctl.planner.removals import removals_by_absence, removals_by_word
 from nodusctl.planner.seating import Seated, seated, terms_of
@@ -39,7 +39,7 @@ def build_plan(world: World, former_defaults: FormerDefaults) -> Plan:
     specs = _specs(world, drafts)
     needs = [need for one in drafts if (need := need_of(one, world, moved, specs)) is not None]
     seats = seated(needs, market)
-    costs = tuple(costed(one, market, world) for one in seats)
+    costs = () if world.is_offline else tuple(costed(one, market, world) for one in seats)
     actions = (*_with_terms(drafts, seats, market, world), *removals)
     storage = storage_costs(storage_needs(actions, costs, market, world))
     reasons = (
@@ -98,7 +98,7 @@ def _with_terms(drafts: Iterable[Draft], seats: Iterable[Seated], market: Market
         if one.action is None:
             continue
         seat = by_address.get(one.address)
-        terms = terms_of(seat, market) if seat is not None else ()
+        terms = terms_of(seat, market) if seat is not None and seat.need.urgency is Urgency.REQUIRED else ()
         notes = notes_for(one, seat, market, world)
         actions.append(replace(one.action, terms=terms, notes=(*one.action.notes, *notes)))
     return tuple(actions)

@@ -66,7 +66,7 @@ def _reason(one: Seated, market: Marketplace, world: World) -> BlockingReason | 
     if need.needs_own_image and not market.takes_own_images():
         return _image_unsupported(need)
     ability = found.matching.funnel.last_constraint
-    return _ability_unsupported(need, found, ability) if ability in _ABILITIES else _nothing_fits(need, found)
+    return _ability_unsupported(need, found, ability, market) if ability in _ABILITIES else _nothing_fits(need, found)
 
 
 def _silent_market(need: Need, world: World) -> Market | None:
@@ -126,10 +126,12 @@ def _field_of(need: Need, constraint: str) -> str:
     return "spec.volume" if constraint == "location" and need.spec.get("volume") else "spec.placement"
 
 
-def _ability_unsupported(need: Need, found: Found, ability: str) -> BlockingReason:
+def _ability_unsupported(need: Need, found: Found, ability: str, market: Marketplace) -> BlockingReason:
     if ability == "tools":
         what = f"serves the tools {', '.join(need.written_tools)}"
         fix = f"{found.matching.funnel.hint}." if found.matching.funnel.hint else "Leave spec.tools out."
+        known = (description.tool_fixes.get(tool) for description in market.descriptions.values() for tool in need.written_tools)
+        fix = next((f"{one}\nOr: {fix}" for one in known if one), fix)
     else:
         what = f"can enforce the egress policy {need.request.egress_policy}"
         fix = f"{found.matching.funnel.hint}." if found.matching.funnel.hint else "Leave spec.network out."

@@ -61,13 +61,32 @@ def by_name(value: Any) -> Any:
         return value
     key = next((k for k in _NAMING_KEYS if value and all(isinstance(one, dict) and k in one for one in value)), "")
     if key and len({one[key] for one in value}) == len(value):
-        return {f"[{one[key]}]": by_name({k: v for k, v in one.items() if k != key}) for one in value}
+        return {f"[{one[key]}]": by_name(one) for one in value}
     return [by_name(inner) for inner in value]
 
 
 def _compared(old: Any, new: Any, path: tuple[str, ...]) -> Iterator[Difference]:
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in {**old, **new}:
-            yield from _compared(old.get(key), new.get(key), (*path, key))
+    if _is_walked(old, new):
+        for key in {**(old or {}), **(new or {})}:
+            yield from _compared((old or {}).get(key), (new or {}).get(key), (*path, key))
     elif old != new:
-        yield Difference(path, old, new)
+        yield Difference(path, _as_written(old), _as_written(new))
+
+
+def _is_walked(old: Any, new: Any) -> bool:
+    """Two mappings are compared key by key; so are named things of which one side has none."""
+    sides = [side for side in (old, new) if side is not None]
+    if not all(isinstance(side, dict) for side in sides):
+        return False
+    return len(sides) == 2 or any(_is_named(side) for side in sides)
+
+
+def _is_named(value: Any) -> bool:
+    return isinstance(value, dict) and bool(value) and all(key.startswith("[") for key in value)
+
+
+def _as_written(value: Any) -> Any:
+    """Named things as the list they are in the file."""
+    if _is_named(value):
+        return [_as_written(inner) for inner in value.values()]
+    return {key: _as_written(inner) for key, inner in value.items()} if isinstance(value, dict) else value

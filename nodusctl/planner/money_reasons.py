@@ -84,7 +84,9 @@ def policy_reasons(lines: Sequence[CostLine], standing_rates: Mapping[Address, M
     if limit is None and most_increase is None:
         return
     now = total(monthly(rate) for rate in standing_rates.values())
-    planned = {line.address: line.rate_usd_per_hour for line in lines if line.rate_usd_per_hour is not None}
+    planned = {
+        line.address: line.rate_usd_per_hour for line in lines if line.rate_usd_per_hour is not None and line.address.kind == "workspace"
+    }
     then = total(monthly(rate) for rate in {**standing_rates, **planned}.values())
     increase = then - now
     amounts = {"monthly": str(then), "increase": str(increase)}

@@ -16,8 +16,9 @@ from nodusctl.plan.actions import Action, Verb
 from nodusctl.plan.changes import ChangeClass
 from nodusctl.plan.facts import facts_for
 from nodusctl.plan.reasons import BlockingReason
-from nodusctl.planner.classes import is_up
+from nodusctl.planner.classes import is_up, kind_of
 from nodusctl.planner.world import Reach, World
+from nodusctl.resources.references import addresses_named
 from nodusctl.state.records import Record
 from nodusctl.state.snapshot import Standing
 
@@ -149,29 +150,10 @@ def _users(world: World, going: dict[Address, Action]) -> dict[Address, Address]
     found: dict[Address, Address] = {}
     for address, spec in specs.items():
         if address not in going:
-            for used in referred(address, spec):
+            for used in addresses_named(kind_of(address.kind), spec):
                 if used in going:
                     found.setdefault(used, address)
     return found
-
-
-def referred(address: Address, spec: object) -> frozenset[Address]:
-    """What the spec of an object names: Volumes, Secrets, SSHKeys and its Pool."""
-    if not isinstance(spec, dict) and not hasattr(spec, "get"):
-        return frozenset()
-    fields = dict(spec)  # type: ignore[call-overload]
-    names: set[Address] = set()
-    if fields.get("volume"):
-        names.add(Address("volume", fields["volume"]))
-    names |= {Address("volume", mount["volume"]) for mount in fields.get("volumes") or ()}
-    names |= {Address("secret", mount["name"]) for mount in fields.get("secrets") or ()}
-    names |= {Address("secret", name) for name in fields.get("imagePullSecrets") or ()}
-    names |= {Address("sshkey", name) for name in fields.get("sshKeys") or ()}
-    for variable in fields.get("env") or ():
-        source = (variable.get("valueFrom") or {}).get("secretKeyRef")
-        names |= {Address("secret", source["name"])} if source else set()
-    pool = (fields.get("placement") or {}).get("pool")
-    return frozenset(names | ({Address("pool", pool)} if pool else set()))
 
 
 def _protected(address: Address) -> BlockingReason:

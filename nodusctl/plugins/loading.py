@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from nodusctl.plugins.safety import SafeAgent, SafeCalls, SafeCheck, SafeConsole, SafeVolumes
+from nodusctl.plugins.safety import SafeAgent, SafeCalls, SafeCheck, SafeConsole, SafePruning, SafeVerification, SafeVolumes
 from nodusctl.ports.providers import LoadedProvider
-from nodusctl.provider.contract import CanAnswerAgent, CanCheck, CanConsole, CanHoldVolumes, CanSimulate, Provider
+from nodusctl.provider.contract import (
+    CanAnswerAgent,
+    CanCheck,
+    CanConsole,
+    CanHoldVolumes,
+    CanPruneRevisions,
+    CanSimulate,
+    CanVerifyRevisions,
+    Provider,
+)
 
 
 def loaded(instance: str, plugin: Provider) -> LoadedProvider:
@@ -18,6 +27,8 @@ def loaded(instance: str, plugin: Provider) -> LoadedProvider:
         description=description,
         calls=SafeCalls(plugin, description),
         volumes=SafeVolumes(plugin) if isinstance(plugin, CanHoldVolumes) else None,
+        pruning=SafePruning(plugin) if isinstance(plugin, CanPruneRevisions) else None,
+        verification=SafeVerification(plugin) if isinstance(plugin, CanVerifyRevisions) else None,
         agent=SafeAgent(plugin) if isinstance(plugin, CanAnswerAgent) else None,
         check=SafeCheck(instance, plugin) if isinstance(plugin, CanCheck) else None,
         console=SafeConsole(plugin) if isinstance(plugin, CanConsole) else None,

@@ -14,13 +14,24 @@ from nodusctl.base.diagnostics import Diagnostic, error
 from nodusctl.base.exits import UserError
 from nodusctl.base.redaction import clean
 from nodusctl.provider.agent import AgentAnswer, AgentRequest
-from nodusctl.provider.contract import CanAnswerAgent, CanCheck, CanConsole, CanHoldVolumes, Description, Provider, ProviderContext
+from nodusctl.provider.contract import (
+    CanAnswerAgent,
+    CanCheck,
+    CanConsole,
+    CanHoldVolumes,
+    CanPruneRevisions,
+    CanVerifyRevisions,
+    Description,
+    Provider,
+    ProviderContext,
+)
 from nodusctl.provider.machines import Disk, Holdings, Machine, Release, Revision
 from nodusctl.provider.offers import Offer, OfferQuery
 from nodusctl.provider.replies import Done, Refused, Reply, Unknown
 from nodusctl.provider.requests import (
     AttachRequest,
     DeleteDiskRequest,
+    DeleteRevisionRequest,
     DetachRequest,
     DiskRequest,
     GrowRequest,
@@ -125,6 +136,26 @@ class SafeVolumes:
 
     def observe_disks(self, disk_ids: Sequence[str]) -> Reply[tuple[Disk, ...]]:
         return safely(lambda: self._plugin.observe_disks(disk_ids))
+
+
+class SafePruning:
+    """``CanPruneRevisions`` of one instance."""
+
+    def __init__(self, plugin: CanPruneRevisions) -> None:
+        self._plugin = plugin
+
+    def delete_revision(self, request: DeleteRevisionRequest) -> Reply[Disk]:
+        return safely(lambda: self._plugin.delete_revision(request))
+
+
+class SafeVerification:
+    """``CanVerifyRevisions`` of one instance."""
+
+    def __init__(self, plugin: CanVerifyRevisions) -> None:
+        self._plugin = plugin
+
+    def verify_revision(self, disk_id: str, revision_id: str) -> Reply[Revision]:
+        return safely(lambda: self._plugin.verify_revision(disk_id, revision_id))
 
 
 class SafeAgent:

@@ -11,7 +11,9 @@ from nodusctl.provider.contract import (
     CanCheck,
     CanConsole,
     CanHoldVolumes,
+    CanPruneRevisions,
     CanSimulate,
+    CanVerifyRevisions,
     Description,
     Provider,
 )
@@ -25,6 +27,8 @@ class LoadedProvider:
     description: Description
     calls: Provider
     volumes: CanHoldVolumes | None = None
+    pruning: CanPruneRevisions | None = None
+    verification: CanVerifyRevisions | None = None
     agent: CanAnswerAgent | None = None
     check: CanCheck | None = None
     console: CanConsole | None = None

@@ -39,11 +39,17 @@ class AgentRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAnswer:
-    """Whether one tool answered its probe, and what was seen if not."""
+    """Whether one tool answered its probe; if not, which probe saw what for how long.
+
+    ``has_failed``: it is over its own limit or was given up, and nobody should go on waiting. ``port`` is on the machine's loopback; 0 for
+    none.
+    """
 
     name: str
     has_answered: bool
     seen: str = ""
+    has_failed: bool = False
+    port: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +66,7 @@ class AgentAnswer:
     """One answer. Fields a command doesn't speak of are None or empty.
 
     ``remaining_seconds`` is the armed edge as read back; ``pushed_digest`` is SHA-256 over the canonical JSON of the files now in place.
+    ``home`` is the home as a session sees it.
     """
 
     version: str
@@ -71,3 +78,4 @@ class AgentAnswer:
     activities: tuple[Activity, ...] = ()
     pushed_digest: str = ""
     is_quiet: bool = False
+    home: str = ""

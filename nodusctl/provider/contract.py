@@ -6,9 +6,10 @@ Ask little of a plugin; let it offer more: each capability is a Protocol of its 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from nodusctl.base.clock import Clock, Wall
@@ -20,6 +21,7 @@ from nodusctl.provider.replies import Reply
 from nodusctl.provider.requests import (
     AttachRequest,
     DeleteDiskRequest,
+    DeleteRevisionRequest,
     DetachRequest,
     DiskRequest,
     GrowRequest,
@@ -56,7 +58,10 @@ class BootForm(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """What a provider instance is. ``account`` is its identity: a change of it ends every step (rule R12)."""
+    """What a provider instance is. ``account`` is its identity: a change of it ends every step (rule R12).
+
+    ``notes`` says in sentences what a person should know about machines here, such as what isn't isolated. ``tool_fixes`` says, for a tool it could serve and can't here, what a person does about it.
+    """
 
     type: str
     version: str
@@ -74,7 +79,9 @@ class Description:
     is_this_computer: bool = False
     egress_policies: frozenset[str] = frozenset({"Open"})
     tools: frozenset[str] = frozenset({"SSH"})
+    tool_fixes: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     takes_own_images: bool = False
+    notes: tuple[str, ...] = ()
     size_granularity_bytes: int = 1
 
 
@@ -173,6 +180,24 @@ class CanHoldVolumes(Protocol):
 
     def observe_disks(self, disk_ids: Sequence[str]) -> Reply[tuple[Disk, ...]]:
         """The state of each id, in order, with its revisions."""
+        ...
+
+
+@runtime_checkable
+class CanPruneRevisions(Protocol):
+    """A platform that holds Volumes and can drop one revision without the others."""
+
+    def delete_revision(self, request: DeleteRevisionRequest) -> Reply[Disk]:
+        """Delete a revision; Done with the disk as it is without it. NotFound where the disk has no such revision."""
+        ...
+
+
+@runtime_checkable
+class CanVerifyRevisions(Protocol):
+    """A platform that can read a revision again and tell whether it is what was saved."""
+
+    def verify_revision(self, disk_id: str, revision_id: str) -> Reply[Revision]:
+        """The revision, ``ready`` where every byte is as it was saved, ``failed`` with the reason where it isn't."""
         ...
 
 

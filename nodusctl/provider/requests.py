@@ -21,11 +21,21 @@ class DiskAttachment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Egress:
+    """What a machine may reach: ``policy`` Open, Deny or AllowList; with AllowList the DNS names, ``*.suffix`` and presets let out."""
+
+    policy: str = "Open"
+    allow: tuple[str, ...] = ()
+    presets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchRequest:
     """Start one machine.
 
     ``boot`` is the whole first-boot document in the form ``Description.boot_form`` asked for. ``edge_seconds`` is the armed edge
     as seconds from boot, part of the create itself (rule R10). ``disks`` is filled only where ``attaches_at_launch``.
+    ``cpu_milli`` and ``memory_bytes`` are what the machine asked for, where a platform shares its hardware out; None is no limit.
     ``max_rate_usd_per_hour`` is passed on where an interruptible offer takes a maximum price.
     """
 
@@ -42,6 +52,9 @@ class LaunchRequest:
     disk_bytes: int | None = None
     disks: tuple[DiskAttachment, ...] = ()
     max_rate_usd_per_hour: Money | None = None
+    cpu_milli: int | None = None
+    memory_bytes: int | None = None
+    egress: Egress = Egress()
     tags: Mapping[str, str]
 
 
@@ -107,6 +120,15 @@ class DeleteDiskRequest:
 
     token: str
     disk_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteRevisionRequest:
+    """Delete one revision of a disk; the live content and the other revisions stay."""
+
+    token: str
+    disk_id: str
+    revision_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

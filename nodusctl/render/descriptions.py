@@ -34,6 +34,7 @@ def description_text(description: Description, style: Style, *, now: datetime) -
         ("Labels", _flat(metadata.get("labels", {}))),
         ("Annotations", _flat(metadata.get("annotations", {}))),
         ("Source", description.stored.record.source),
+        ("Ends itself", _edge(description)),
     ]
     parts = [pairs(head), _section("Spec", _tree(document.get("spec", {})), style), _section("Status", _tree(status), style)]
     parts.append(_section("Conditions", _conditions(conditions, style), style))
@@ -107,6 +108,12 @@ def _offer_row(place: int, terms: Terms, chosen: str, refused: Mapping[str, str]
 
 def _refusal_document(refusal: RefusedTry) -> dict[str, str]:
     return {"offer": refusal.offer_key, "code": refusal.code, "message": refusal.message, "time": moment_text(refusal.time)}
+
+
+def _edge(description: Description) -> str:
+    """The armed edge, as read back from the machine."""
+    edges = [one.attempt.edge_at for one in description.receipts if one.attempt.machine is not None and not one.attempt.is_released]
+    return f"{moment_text(edges[-1])} at the latest" if edges and edges[-1] is not None else ""
 
 
 def _section(title: str, body: str, style: Style) -> str:

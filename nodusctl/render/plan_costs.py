@@ -29,9 +29,6 @@ def cost_lines(plan: Plan, style: Style) -> Iterator[str]:
         yield _table(rows, style)
         yield from (f"  {line.address}: {text}" for line in priced for text in _beside(line))
         yield f"  {FOOTNOTE}"
-    for line in plan.costs:
-        if not line.offering and line.funnel:
-            yield f"  {line.address}: {shown_funnel(line)}"
 
 
 def warning_lines(plan: Plan, style: Style) -> Iterator[str]:
@@ -43,12 +40,6 @@ def warning_lines(plan: Plan, style: Style) -> Iterator[str]:
     for (code, message), addresses in told.items():
         more = f" and {len(addresses) - 3} more" if len(addresses) > 3 else ""
         yield f"  {style.paint(f'warning[{code}]', 'yellow', 'bold')} {', '.join(addresses[:3])}{more}: {message}"
-
-
-def shown_funnel(line: CostLine) -> str:
-    """``40 offers -> family 12 -> count 6 -> memory 0``."""
-    first, *steps = line.funnel
-    return " -> ".join([f"{first[1]} {first[0]}", *(f"{name} {count}" for name, count in steps)])
 
 
 def _table(rows: list[tuple[str, ...]], style: Style) -> str:
@@ -125,6 +116,6 @@ def _beside(line: CostLine) -> Iterator[str]:
         band = line.estimate["startup"]["cold"]
         yield f"ready in about {band['p50']}, p90 {band['p90']} ({line.band_source})"
     if line.hold_usd is not None:
-        yield f"first hold {line.hold_usd.shown}"
+        yield f"{'hold of all workers at once' if line.address.kind == 'function' else 'first hold'} {line.hold_usd.shown}"
     if line.stops_at is not None:
         yield f"stops by {format_time(line.stops_at)} at the latest: {line.horizon}"

@@ -49,7 +49,7 @@ def plan_text(plan: Plan, style: Style) -> str:
 
 
 def summary_line(plan: Plan) -> str:
-    """``2 to create, 1 to change.`` or ``No changes.``; the counts a detailed exit code stands for."""
+    """``2 to create, 1 to change.`` or ``No changes``; the counts a detailed exit code stands for."""
     counts = [f"{plan.counts[verb]} {words}" for verb, words in _SUMMARY if plan.counts[verb]]
     return f"Plan: {', '.join(counts)}." if counts else "No changes. The state is what the files say."
 

@@ -78,6 +78,7 @@ _ROWS = (
     ("BaseMoved", 0, "The base branch moved and this would undo merged work.", "Rebase, then plan again."),
     ("IntentUnsettled", 0, "It is not known yet whether an earlier step happened.", "nodusctl tick"),
     ("TooManyDeletes", 0, "More would be removed than the policy allows.", "Check the files, or use --allow-deletes."),
+    ("PolicyFailed", 0, "A limit of the project's policy is passed.", "Plan less, or raise the limit in nodusctl.yaml."),
     ("Protected", 0, "The object is protected against removal.", "Remove the annotation nodus.dev/protected first."),
 )
 

@@ -53,6 +53,14 @@ class ProviderEntry(SpecModel):
     type: Name = spec_field("Provider type, such as local or simulated.", REQUIRED)
 
 
+class CommandDefaults(SpecModel):
+    """What options of the command line are when nobody says otherwise in this project."""
+
+    parallelism: Count | None = spec_field("Provider calls at once.", ge=1, le=100)
+    timeout: Duration | None = spec_field("How long to wait for machines.")
+    lock_timeout: Duration | None = spec_field("How long to wait for the state lock.")
+
+
 class ProjectSettings(SpecModel):
     """The keys of nodusctl.yaml."""
 
@@ -70,6 +78,7 @@ class ProjectSettings(SpecModel):
     notify: tuple[Text, ...] | None = spec_field("Program and arguments that is given each notice.", min_length=1)
     prices: Prices | None = spec_field("Where prices come from beside the shipped book.")
     ignore: tuple[IgnoreRule, ...] | None = spec_field("Fields whose differences are not shown.")
+    cli: CommandDefaults | None = spec_field("What options of the command line are when nobody says otherwise.")
     policy: Policy = spec_field("Limits that a plan must keep.", factory=lambda: Policy.model_validate({}))
 
 

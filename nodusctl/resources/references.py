@@ -35,6 +35,11 @@ def references_of(resource: Resource) -> tuple[Reference, ...]:
     return tuple(Reference(resource.address, path, Address(kind, name)) for path, kind, name in _named_in(resource.kind, resource.spec))
 
 
+def addresses_named(kind: str, spec: Mapping[str, Any]) -> frozenset[Address]:
+    """What a stored spec of ``kind`` (``Workspace``) names, wherever it came from."""
+    return frozenset(Address(target, name) for _, target, name in _named_in(kind, spec))
+
+
 def _named_in(kind: str, spec: Mapping[str, Any]) -> Iterator[tuple[FieldPath, str, str]]:
     if kind not in ("Workspace", "Function"):
         return

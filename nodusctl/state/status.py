@@ -90,7 +90,10 @@ class SavedRevision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumeStanding:
-    """A Volume's outside half. Empty until its first machine is placed (rule R7: location from the first attach)."""
+    """A Volume's outside half. Empty until its first machine is placed (rule R7: location from the first attach).
+
+    ``restored_revision`` is set from a restore until the next save: the live disk then goes on from that revision, not from the latest.
+    """
 
     provider: str = ""
     location: str = ""
@@ -100,19 +103,55 @@ class VolumeStanding:
     holder: Holder | None = None
     revisions: tuple[SavedRevision, ...] = ()
     is_newer_than_revision: bool = False
+    restored_revision: int = 0
 
     @property
     def revision(self) -> int:
-        """The current revision's number; 0 before the first save."""
+        """The latest revision's number; 0 before the first save."""
         return self.revisions[-1].number if self.revisions else 0
+
+    @property
+    def disk_revision(self) -> int:
+        """The revision the live disk began from or equals: the latest, or the one last restored. 0 before the first save."""
+        return self.restored_revision or self.revision
+
+    def saved(self, number: int) -> SavedRevision | None:
+        """The revision with this number, or None."""
+        return next((one for one in self.revisions if one.number == number), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretVersion:
+    """One stored version of a Secret: its number and key names."""
+
+    number: int
+    keys: tuple[str, ...]
+    created_at: datetime | None = None
+    created_by: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretStanding:
-    """What is known of a Secret without its values: version, and per key a keyed HMAC that shows whether other bytes came."""
+    """What is known of a Secret without its values: version, and per key a keyed HMAC that shows whether other bytes came.
+
+    ``versions`` are all that are stored, oldest first; a pinned mount may name any of them.
+    """
 
     version: int
     hmacs: Mapping[str, str]
+    versions: tuple[SecretVersion, ...] = ()
+
+    def keys_of(self, number: int) -> tuple[str, ...] | None:
+        """Key names of one version, sorted; None for a version that isn't stored."""
+        if number == self.version:
+            return tuple(sorted(self.hmacs))
+        return next((one.keys for one in self.versions if one.number == number), None)
+
+    def followed_by(self, hmacs: Mapping[str, str], at: datetime, by: str) -> SecretStanding:
+        """The standing with one version more."""
+        number = self.version + 1
+        made = SecretVersion(number=number, keys=tuple(sorted(hmacs)), created_at=at, created_by=by)
+        return SecretStanding(version=number, hmacs=hmacs, versions=(*self.versions, made))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

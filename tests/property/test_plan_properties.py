@@ -6,12 +6,12 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.planning import LAB, applied, plan, running, workspace
 
 from nodusctl.base.exits import ExitCode
 from nodusctl.plan.file import read_plan, write_plan
 from nodusctl.plan.hashing import plan_hash
 from nodusctl.render.plan_text import summary_line
-from tests.unit.planner.world_kit import LAB, applied, plan, running, workspace
 
 _GPU = st.sampled_from(['"L4"', '"H100:8"', "{type: [H100], count: 1}"])
 _FIELDS: dict[str, st.SearchStrategy[Any]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 from support.world import HOME_YAML, LAB, World, outcome, workspace_yaml
@@ -66,7 +67,7 @@ def test_with_all_offers_refused_it_stays_pending_and_is_tried_again_with_growin
     assert (world.status().phase, world.status().reason) == (Phase.PENDING, "CapacityUnavailable")
     assert world.condition("Scheduled") == "False"
     times = [one.time for one in world.attempt().refusals if one.offer_key == world.attempt().refusals[0].offer_key]
-    gaps = [after - before for before, after in zip(times, times[1:], strict=False)]
+    gaps = [after - before for before, after in pairwise(times)]
     assert len(gaps) >= 3
     assert gaps == sorted(gaps)
     assert gaps[0] == timedelta(minutes=1)

@@ -7,16 +7,16 @@ but what was stored. Commands are the engine's use cases, so that what is tested
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from nodus_providers.simulated.provider import SimulatedProvider
 from nodusctl.attempts.attempt import Attempt
 from nodusctl.attempts.events import Event
-from nodusctl.base.clock import SystemWall, Wall
+from nodusctl.base.clock import Clock, SystemClock, SystemWall, Wall
 from nodusctl.base.ids import Address, RandomIds
 from nodusctl.base.money import ZERO, Money
 from nodusctl.bootstrap.rendering import Boots
@@ -25,6 +25,7 @@ from nodusctl.cli.project import open_project
 from nodusctl.engine import verbs
 from nodusctl.engine.applying import ApplyResult, ApplySettings, apply_plan
 from nodusctl.engine.current_rates import CurrentRates
+from nodusctl.engine.market import configured_rates
 from nodusctl.engine.plan import PlanRequest, make_plan
 from nodusctl.engine.removal import plan_removal
 from nodusctl.executor.outside import Outside
@@ -50,8 +51,6 @@ from nodusctl.store.sealing import KeyMaterial
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 KEY = KeyMaterial(text="a key for tests, long enough to be taken")
 LAB, HOME = Address("workspace", "lab"), Address("volume", "home")
-
-PROJECT_YAML = "project: default\nproviders:\n  sim: {type: simulated}\n"
 
 HOME_YAML = """\
 apiVersion: nodus.dev/v1
@@ -106,8 +105,6 @@ class NoSecrets:
 
 def context_of(folder: Path, instance: str, wall: Wall) -> ProviderContext:
     """Where a provider instance of a project under ``folder`` keeps its things."""
-    from nodusctl.base.clock import SystemClock
-
     return ProviderContext(
         instance=instance,
         project_dir=str(folder),
@@ -122,6 +119,9 @@ def context_of(folder: Path, instance: str, wall: Wall) -> ProviderContext:
 class World:
     """One process's view of one project."""
 
+    project_yaml = "project: default\nproviders:\n  sim: {type: simulated}\n"
+    person_keys: tuple[str, ...] = ()
+
     def __init__(
         self, folder: Path, *, world: str = "", now: datetime = START, wall: Wall | None = None, rules: Rules | None = None
     ) -> None:
@@ -132,19 +132,27 @@ class World:
         if world:
             (folder / "world.yaml").write_text(world)
         if is_new:
-            (folder / "nodusctl.yaml").write_text(PROJECT_YAML)
+            (folder / "nodusctl.yaml").write_text(self.project_yaml)
         self.project = open_project(folder).file
-        self.cloud = SimulatedProvider.open(context_of(folder, "sim", self.wall), {})
-        if is_new:
-            self.cloud.initialise(now)
-        self.clock = self.cloud.simulated_clock()
+        self.instances, self.clock = self._open(now if is_new else None)
         self.state: State = open_state("sqlite:///.nodus/state.db", root=folder, key=KEY, wall=self.wall, holder_command="nodusctl test")
         self.heard = Heard()
         self._numbers = itertools.count(1)
 
-    def again(self) -> World:
+    def _open(self, now: datetime | None) -> tuple[Mapping[str, Provider], Clock]:
+        self.cloud = SimulatedProvider.open(context_of(self.folder, "sim", self.wall), {})
+        if now is not None:
+            self.cloud.initialise(now)
+        return {"sim": self.cloud}, self.cloud.simulated_clock()
+
+    def again(self) -> Self:
         """The same folder, as the next process finds it."""
-        return World(self.folder, wall=self.wall, rules=self.rules)
+        return type(self)(self.folder, wall=self.wall, rules=self.rules)
+
+    def close(self) -> None:
+        """Give files back."""
+        self.state.close()
+        self.cloud.close()
 
     # What a person writes
 
@@ -157,8 +165,13 @@ class World:
 
     @property
     def providers(self) -> ReadyProviders:
-        instances: dict[str, Provider] = {"sim": self.cloud}
-        return ReadyProviders(instances)
+        """The project's instances, loaded."""
+        return ReadyProviders(self.instances)
+
+    @property
+    def prices(self) -> CatalogPrices:
+        """The shipped book of the provider types in use."""
+        return CatalogPrices(frozenset(one.type for one in self.project.providers))
 
     def outside(self, **changes: Any) -> Outside:
         """The executor's ports."""
@@ -176,7 +189,7 @@ class World:
             progress=self.heard,
             project="default",
             owner="ada@test",
-            person_keys=lambda record: (),
+            person_keys=lambda record: self.person_keys,
             rules=self.rules,
         )
         return replace(made, **changes)
@@ -194,7 +207,7 @@ class World:
             "project": self.project,
             "journal": self.state.journal,
             "providers": self.providers,
-            "prices": CatalogPrices(frozenset({"simulated"})),
+            "prices": self.prices,
             "secrets": NoSecrets(),
             "clock": self.clock,
             "ids": RandomIds(),
@@ -208,7 +221,7 @@ class World:
         return apply_plan(
             plan or self.plan(),
             outside=outside or self.outside(),
-            rate_of=CurrentRates(self.providers, CatalogPrices(frozenset({"simulated"})), {}),
+            rate_of=CurrentRates(self.providers, self.prices, configured_rates(self.project)),
             command="nodusctl apply",
             settings=ApplySettings(**settings),
             interrupts=interrupts or Interrupts(),

@@ -9,15 +9,19 @@ import hashlib
 import json
 import os
 import shlex
+import signal
+import time
 from collections.abc import Mapping
 from typing import Any, TextIO
 
-from . import activity, door, edge, processes
+from . import activity, door, edge, inside, processes, tools
 from .layout import VERSION, Layout, read_json, read_text, timestamp, write_json, write_text
 
 _LONGEST_REQUEST = 16 * 2**20
 _DEFAULT_GRACE_SECONDS = 30
 _PUSHED = "pushed.json"
+_PATIENCE_SECONDS = 4.0
+_GLANCE_SECONDS = 0.05
 
 
 class _RefusedError(Exception):
@@ -56,28 +60,33 @@ def _answer(layout: Layout, request: dict[str, Any]) -> dict[str, Any]:
     elif command not in ("ready", "facts"):
         raise _RefusedError("Unsupported", "the commands are ready, facts, renew, secrets and quiesce")
     named = request.get("files") or {}
-    return {**_standing(layout), "is_quiet": is_quiet, "pushed_digest": _digest(layout, list(named) or _pushed(layout))}
+    return {**_standing(layout, is_patient=command == "ready"), "is_quiet": is_quiet, "pushed_digest": _digest(layout, list(named) or _pushed(layout))}
 
 
-def _standing(layout: Layout) -> dict[str, Any]:
+def _standing(layout: Layout, *, is_patient: bool) -> dict[str, Any]:
     boot = layout.boot
-    tools = [_probe(layout, name) for name in boot["tools"]]
+    answers = _tool_answers(layout, _PATIENCE_SECONDS if is_patient else 0.0)
     return {
         "version": VERSION,
         "boot_id": boot["boot_id"],
         "remaining_seconds": max(0, int(edge.remaining_seconds(layout))),
         "has_secrets": os.path.exists(layout.vault_path(_PUSHED)),
-        "tools": tools,
-        "ready_at": _ready_at(layout, all(tool["has_answered"] for tool in tools)),
+        "tools": answers,
+        "home": tools.home_of(layout),
+        "ready_at": _ready_at(layout, all(answer["has_answered"] for answer in answers)),
         "activities": activity.facts(layout),
     }
 
 
-def _probe(layout: Layout, name: str) -> dict[str, Any]:
-    if name != "SSH":
-        return {"name": name, "has_answered": False, "seen": "this agent serves SSH only"}
-    seen = door.banner(layout.boot["sshd"]["address"], int(read_json(layout.door_file).get("port", 0)))
-    return {"name": name, "has_answered": seen.startswith("SSH-"), "seen": seen or "no answer on the port of sshd"}
+def _tool_answers(layout: Layout, patience_seconds: float) -> list[dict[str, Any]]:
+    """What each declared tool says. A tool that is just starting is waited for a little, which costs less than to be asked again."""
+    deadline = time.monotonic() + patience_seconds
+    while True:
+        found = [tools.answer(layout, name) for name in layout.boot["tools"]]
+        is_starting = any(not one["has_answered"] and not one.get("has_failed") and one.get("port") for one in found)
+        if not is_starting or time.monotonic() > deadline:
+            return found
+        time.sleep(_GLANCE_SECONDS)
 
 
 def _ready_at(layout: Layout, has_answered: bool) -> str | None:
@@ -106,6 +115,9 @@ def _push(layout: Layout, files: Mapping[str, str]) -> None:
     if read_text(layout.vault_path("host_key")) != before:
         door.reload(layout)
     _remember(layout, files)
+    keeper = processes.recorded(layout.keeper_file)
+    if tools.PUSHED in files and keeper is not None:
+        processes.signal_process(keeper, signal.SIGUSR1)
 
 
 def _remember(layout: Layout, files: Mapping[str, str]) -> None:
@@ -125,12 +137,13 @@ def _place(layout: Layout, name: str) -> tuple[str, int]:
         "host_key": (layout.vault_path("host_key"), 0o600),
         "authorized_keys": (layout.person_keys_file, 0o600),
         "environment": (layout.vault_path("environment.json"), 0o400),
+        tools.PUSHED: (layout.vault_path(tools.PUSHED), 0o400),
     }
     if name in fixed:
         return fixed[name]
     parts = name.lstrip("/").split("/")
     if parts[:2] != ["run", "secrets"] or len(parts) < 3 or {"", ".", ".."} & set(parts):
-        raise _RefusedError("Invalid", "a pushed file is host_key, authorized_keys, environment or lies under run/secrets/")
+        raise _RefusedError("Invalid", "a pushed file is host_key, authorized_keys, environment, tools.json or lies under run/secrets/")
     return layout.vault_path("secrets", *parts[2:]), 0o400
 
 
@@ -156,7 +169,7 @@ def _quiesce(layout: Layout, grace_seconds: float) -> bool:
     door.write_admitted(layout)
     keepers = {row.pid for row in (processes.recorded(layout.keeper_file), processes.recorded(layout.door_file)) if row}
     own = processes.ancestors(processes.table(), os.getpid())
-    left = processes.end_all(layout, keepers | own | _service_connections(layout), grace_seconds)
+    left = processes.end_all(layout, keepers | own | inside.frame(layout) | _service_connections(layout), grace_seconds)
     os.sync()
     return left == 0
 

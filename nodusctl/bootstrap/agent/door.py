@@ -13,10 +13,9 @@ import re
 import shlex
 import signal
 import socket
-import subprocess
 import time
 
-from . import processes
+from . import inside, processes
 from .layout import Layout, read_json, read_text, write_json, write_text
 
 _KEY = re.compile(r"((?:sk-)?(?:ssh|ecdsa)-[a-z0-9@.-]+) ([A-Za-z0-9+/]+={0,2})(?: .*)?\Z")
@@ -41,21 +40,29 @@ def keys_in(text: str) -> list[str]:
 def write_admitted(layout: Layout) -> None:
     """Write who may log in now: the service key always, people unless the machine is quiesced."""
     boot = layout.boot
-    serve = f"cd {shlex.quote(layout.folder)} && exec {shlex.quote(boot['python'])} -B -E -s -m agent serve-command"
-    lines = [f"restrict,command={_quoted(serve)} {key_of(boot['service_key'])}"]
+    lines = [f"restrict,command={_quoted(_serve_command(layout))} {key_of(boot['service_key'])}"]
     if not os.path.exists(layout.quiesced_file):
-        session = f"exec /bin/sh {shlex.quote(layout.path('etc', 'session'))}"
+        session = f"exec /bin/sh {shlex.quote(inside.seen(layout, layout.path('etc', 'session')))}"
         lines += [f"command={_quoted(session)} {key}" for key in keys_in(read_text(layout.person_keys_file))]
     write_text(layout.admitted_file, "\n".join(lines) + "\n")
+
+
+def _serve_command(layout: Layout) -> str:
+    python = shlex.quote(layout.boot["python"])
+    if inside.is_isolated(layout):
+        knock, gate = (inside.seen(layout, path) for path in (layout.path("agent", "knock.py"), layout.vault_path("gate")))
+        return f"exec {python} -I -S {shlex.quote(knock)} {shlex.quote(gate)}"
+    return f"cd {shlex.quote(layout.folder)} && exec {python} -B -E -s -m agent serve-command"
 
 
 def write_session_script(layout: Layout) -> None:
     """What a person's login runs: the pushed environment, the home, then a shell or the command that was asked for."""
     boot = layout.boot
-    environment = shlex.quote(layout.vault_path("environment.sh"))
+    environment = shlex.quote(inside.seen(layout, layout.vault_path("environment.sh")))
+    secrets = inside.seen(layout, layout.vault_path("secrets"))
     lines = [
         "#!/bin/sh",
-        f"export HOME={shlex.quote(boot['home'])} NODUS_SECRETS={shlex.quote(layout.vault_path('secrets'))}",
+        f"export HOME={shlex.quote(inside.home_of(layout))} NODUS_SECRETS={shlex.quote(secrets)}",
         f"[ -r {environment} ] && . {environment}",
         'cd "$HOME" || exit 1',
         'if [ -n "$SSH_ORIGINAL_COMMAND" ]; then exec "$SHELL" -c "$SSH_ORIGINAL_COMMAND"; fi',
@@ -68,13 +75,14 @@ def write_sshd_config(layout: Layout, port: int) -> str:
     """Write sshd's configuration; returns its path."""
     boot = layout.boot
     sshd = boot["sshd"]
+    variables = {processes.MARKER: boot["machine"], "HOME": inside.home_of(layout), **(boot.get("environment") or {})}
     lines = [
         f"ListenAddress {sshd['address']}",
         f"Port {port}",
-        f"HostKey {_path(layout.vault_path('host_key'))}",
-        f"AuthorizedKeysFile {_path(layout.admitted_file)}",
+        f"HostKey {_path(inside.seen(layout, layout.vault_path('host_key')))}",
+        f"AuthorizedKeysFile {_path(inside.seen(layout, layout.admitted_file))}",
         f"AllowUsers {boot['user']}",
-        f"SetEnv {processes.MARKER}={boot['machine']} HOME={_quoted(boot['home'])}",
+        "SetEnv " + " ".join(f"{name}={_quoted(value)}" for name, value in variables.items()),
         "AuthenticationMethods publickey",
         "PasswordAuthentication no",
         "KbdInteractiveAuthentication no",
@@ -87,7 +95,7 @@ def write_sshd_config(layout: Layout, port: int) -> str:
         "PrintMotd no",
         "UseDNS no",
         "X11Forwarding no",
-        f"PermitTTY {'yes' if gives_terminals() else 'no'}",
+        f"PermitTTY {'yes' if gives_terminals(layout) else 'no'}",
         "ClientAliveInterval 30",
         *(f"{name} {value}" for name, value in sorted(sshd["options"].items())),
     ]
@@ -96,12 +104,12 @@ def write_sshd_config(layout: Layout, port: int) -> str:
     return path
 
 
-def gives_terminals() -> bool:
+def gives_terminals(layout: Layout) -> bool:
     """False where sshd would die giving a terminal: without root it can't chown one to the group tty, so the kernel must have done it.
 
     A login then gets a shell without a terminal instead of a closed connection.
     """
-    if os.geteuid() == 0:
+    if os.geteuid() == 0 or inside.is_isolated(layout):  # a sandbox has terminals of its own, and no group tty
         return True
     with contextlib.suppress(OSError, KeyError):
         leader, follower = os.openpty()
@@ -114,7 +122,7 @@ def gives_terminals() -> bool:
     return True
 
 
-def start(layout: Layout) -> subprocess.Popen[bytes]:
+def start(layout: Layout, companions: inside.Companions) -> inside.Child:
     """Start sshd and wait until it answers; takes another port where the wanted one is in use. OSError says why it can't be."""
     before = read_json(layout.door_file)
     has_opened = bool(before.get("has_opened"))
@@ -126,13 +134,14 @@ def start(layout: Layout) -> subprocess.Popen[bytes]:
             else _free_port(layout.boot["sshd"]["address"])
         )
         sshd = _launch(layout, port)
+        if inside.has_own_network(layout):
+            companions.start("relay", _relay_words(layout, port))
         # The pid is on record before anybody can log in.
         write_json(layout.door_file, {**processes.identity(sshd.pid), "port": port, "is_open": False, "has_opened": has_opened})
         if _answers_in_time(layout, sshd, port):
             write_json(layout.door_file, {**processes.identity(sshd.pid), "port": port, "is_open": True, "has_opened": True})
             return sshd
         sshd.kill()
-        sshd.wait()
         wanted = 0
     raise OSError("sshd did not start: " + " ".join(read_text(layout.log_file).splitlines()[-3:]))
 
@@ -177,34 +186,30 @@ def end_sessions_without_key(layout: Layout) -> None:
 def session_keys(pid: int) -> list[str]:
     """The public keys a process of a login was let in with, as sshd wrote them down (ExposeAuthInfo)."""
     path = processes.login_file(pid)
+    path = f"/proc/{pid}/root{path}" if path else ""  # a sandbox has a /tmp of its own
     with contextlib.suppress(OSError):
         lines = read_text(path).splitlines() if path else []
         return [line.partition(" ")[2].strip() for line in lines if line.startswith("publickey ")]
     return []
 
 
-def _launch(layout: Layout, port: int) -> subprocess.Popen[bytes]:
+def _relay_words(layout: Layout, port: int) -> list[str]:
+    words = [layout.boot["python"], "-B", "-E", "-s", "-m", "agent", "relay"]
+    return [*words, "--folder", layout.folder, "--port", str(port)]
+
+
+def _launch(layout: Layout, port: int) -> inside.Child:
     sshd = layout.boot["sshd"]
-    environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", processes.MARKER: layout.boot["machine"]}
+    environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
     if sshd["library_path"]:
         environment["LD_LIBRARY_PATH"] = sshd["library_path"]
-    with open(layout.log_file, "ab") as log:
-        return subprocess.Popen(
-            [sshd["program"], "-D", "-e", "-f", write_sshd_config(layout, port)],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            env=environment,
-            cwd="/",
-            start_new_session=True,
-            preexec_fn=processes.die_with_parent,  # noqa: PLW1509 - the keeper has one thread
-        )
+    return inside.spawn(layout, [sshd["program"], "-D", "-e", "-f", inside.seen(layout, write_sshd_config(layout, port))], environment)
 
 
-def _answers_in_time(layout: Layout, sshd: subprocess.Popen[bytes], port: int) -> bool:
+def _answers_in_time(layout: Layout, sshd: inside.Child, port: int) -> bool:
     deadline = time.monotonic() + _START_LIMIT_SECONDS
-    while time.monotonic() < deadline and sshd.poll() is None:
-        if banner(layout.boot["sshd"]["address"], port).startswith("SSH-") and sshd.poll() is None:
+    while time.monotonic() < deadline and not sshd.has_ended():
+        if banner(layout.boot["sshd"]["address"], port).startswith("SSH-") and not sshd.has_ended():
             return True
         time.sleep(0.02)
     return False

@@ -9,7 +9,7 @@ import signal
 import time
 from typing import Any
 
-from . import processes
+from . import inside, limits, processes
 from .edge import boot_clock, kernel_boot_id
 from .layout import Layout, read_json, timestamp, write_json
 
@@ -21,7 +21,8 @@ def end(layout: Layout, reason: str, grace_seconds: float, spared: set[int]) -> 
     listener = processes.recorded(layout.door_file)
     if listener is not None:
         processes.signal_process(listener, signal.SIGTERM)
-    left = processes.end_all(layout, spared, grace_seconds)
+    left = processes.end_all(layout, spared, grace_seconds, inside.frame(layout) - spared)
+    limits.kill_groups(layout)
     if left == 0:
         wipe(layout)
         if os.path.isdir(layout.folder):

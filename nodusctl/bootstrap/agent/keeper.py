@@ -14,7 +14,8 @@ import sys
 import time
 from types import FrameType
 
-from . import activity, door, edge, ending, processes
+from . import activity, door, edge, ending, inside, processes, serving
+from .gate import Gate
 from .layout import Layout, read_json, read_text, timestamp, write_json, write_text
 
 _TICK_SECONDS = 1.0
@@ -73,27 +74,39 @@ class _Watch:
         self._told_to_end = False
         self._restarts = 0
         self._door_pid = 0
+        self._gate = Gate(layout)
+        self._companions = inside.Companions(layout)
         self._looked = 0.0
+        self._serving = serving.Serving(layout)
         self._waking, writing = os.pipe()
         os.set_blocking(self._waking, False)
         os.set_blocking(writing, False)
         signal.set_wakeup_fd(writing)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._on_end_signal)
-        signal.signal(signal.SIGCHLD, lambda number, frame: None)
+        for number in (signal.SIGCHLD, signal.SIGUSR1):  # a child has ended; something was pushed
+            signal.signal(number, lambda number, frame: None)
 
     def run(self) -> str:
         """Watch; returns why the machine ends."""
         _prepare(self.layout)
+        self._gate.open()
+        inside.raise_sandbox(self.layout)
+        self._open_egress()
         self._open_door()
         while True:
             reason = self._reason_to_end()
             if reason:
                 return reason
             self._beat()
-            select.select([self._waking], [], [], min(_TICK_SECONDS, max(0.01, edge.remaining_seconds(self.layout))))
+            self._wait(min(_TICK_SECONDS, max(0.01, edge.remaining_seconds(self.layout))))
             with contextlib.suppress(BlockingIOError):
                 os.read(self._waking, 4096)
+
+    def _wait(self, seconds: float) -> None:
+        handles = [self._waking] if self._gate.handle < 0 else [self._waking, self._gate.handle]
+        if self._gate.handle in select.select(handles, [], [], seconds)[0]:
+            self._gate.answer()
 
     def _reason_to_end(self) -> str:
         if self._told_to_end:
@@ -104,7 +117,12 @@ class _Watch:
             return "the machine's folder is gone"
         if edge.remaining_seconds(self.layout) <= 0:
             return "edge"
-        if self._door_pid in processes.reap():
+        if inside.is_isolated(self.layout) and inside.first_process(self.layout) is None:
+            return "its sandbox ended"
+        ended = processes.reap()
+        self._companions.mend(ended)
+        self._serving.step(ended)
+        if self._door_pid in ended:
             self._restarts += 1
             if self._restarts > _MOST_RESTARTS:
                 return "sshd ended too often"
@@ -118,9 +136,13 @@ class _Watch:
             activity.record(self.layout)
 
     def _open_door(self) -> None:
-        sshd = door.start(self.layout)
-        self._door_pid = sshd.pid
-        sshd.returncode = 0  # reaped by us with all the others, not by Popen
+        self._door_pid = door.start(self.layout, self._companions).pid
+
+    def _open_egress(self) -> None:
+        egress = self.layout.boot.get("egress")
+        if egress:
+            handle = inside.listen_within(self.layout, int(egress["port"]))
+            self._companions.start("egress", [*egress["words"], f"--listen-descriptor={handle}"], handle)
 
     def _on_end_signal(self, number: int, frame: FrameType | None) -> None:
         self._told_to_end = True

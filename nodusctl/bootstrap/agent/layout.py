@@ -24,6 +24,8 @@ class Layout:
         self.lock_file = self.path("run", "keeper.lock")
         self.keeper_file = self.path("run", "keeper.json")
         self.door_file = self.path("run", "door.json")
+        self.sandbox_file = self.path("run", "sandbox.json")
+        self.companions_file = self.path("run", "companions.json")
         self.edge_file = self.path("run", "edge.json")
         self.heartbeat_file = self.path("run", "heartbeat")
         self.activity_file = self.path("run", "activity.json")

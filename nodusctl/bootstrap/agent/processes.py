@@ -11,7 +11,8 @@ import contextlib
 import os
 import signal
 import time
-from typing import NamedTuple
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
 
 from .edge import kernel_boot_id
 from .layout import Layout, read_json
@@ -56,7 +57,11 @@ def identity(pid: int) -> dict[str, int | str]:
 
 def recorded(path: str) -> Process | None:
     """The live process that a file of the machine records, or None."""
-    written = read_json(path)
+    return recorded_in(read_json(path))
+
+
+def recorded_in(written: Mapping[str, Any]) -> Process | None:
+    """The live process of an ``identity``, or None."""
     if written.get("boot_id") != kernel_boot_id():
         return None
     row = one(int(written["pid"]))
@@ -113,8 +118,11 @@ def signal_process(process: Process, number: int) -> None:
                 os.close(handle)
 
 
-def end_all(layout: Layout, spared: set[int], grace_seconds: float, limit_seconds: float = 10.0) -> int:
-    """TERM, a grace, then KILL until nothing but ``spared`` is left; returns how many still run after all that."""
+def end_all(layout: Layout, spared: set[int], grace_seconds: float, frame: Collection[int] = (), limit_seconds: float = 10.0) -> int:
+    """TERM, a grace, then KILL until nothing but ``spared`` is left; returns how many still run after all that.
+
+    ``frame`` holds the others up (a sandbox's first process): it is ended last, because with it everything ends without a grace.
+    """
     started = time.monotonic()
     told: set[tuple[int, int]] = set()
     left_by_sshd: set[str] = set()
@@ -126,10 +134,11 @@ def end_all(layout: Layout, spared: set[int], grace_seconds: float, limit_second
         if not targets or age_seconds > grace_seconds + limit_seconds:
             remove_login_files(left_by_sshd)
             return len(targets)
+        is_over = age_seconds >= grace_seconds or all(row.pid in frame for row in targets)
         for row in targets:
-            if age_seconds >= grace_seconds:
+            if is_over:
                 signal_process(row, signal.SIGKILL)
-            elif (row.pid, row.start) not in told:
+            elif row.pid not in frame and (row.pid, row.start) not in told:
                 told.add((row.pid, row.start))
                 signal_process(row, signal.SIGTERM)
                 signal_process(row, signal.SIGCONT)

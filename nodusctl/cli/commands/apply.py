@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +10,7 @@ import typer
 
 from nodusctl.base.exits import ExitCode
 from nodusctl.cli.app import one_command
+from nodusctl.cli.apply_settings import apply_settings
 from nodusctl.cli.applying import Approved, apply_approved, approve_fresh, approve_hash, approve_saved
 from nodusctl.cli.options import (
     AllowDeletesOption,
@@ -26,8 +27,7 @@ from nodusctl.cli.options import (
 )
 from nodusctl.cli.prompt import require_answerable
 from nodusctl.cli.wiring import Wiring
-from nodusctl.cli.words import address_of, duration_of, usage_error
-from nodusctl.engine.applying import ApplySettings
+from nodusctl.cli.words import address_of, usage_error
 from nodusctl.engine.plan import PlanRequest
 from nodusctl.engine.plan_files import is_plan_file
 
@@ -43,29 +43,24 @@ def apply(
     plan_hash: Annotated[
         str, typer.Option("--plan-hash", metavar="H", help="Plan afresh and apply only if the hash is H.", show_default=False)
     ] = "",
-    parallelism: ParallelismOption = 10,
+    parallelism: ParallelismOption = None,
     is_json: JsonOption = False,
     restarts: RestartOption = None,
     skips_blocked: SkipBlockedOption = False,
     allow_deletes: AllowDeletesOption = None,
     prunes: PruneOption = False,
-    timeout: TimeoutOption = "30m",
-    lock_timeout: LockTimeoutOption = "0s",
+    timeout: TimeoutOption = "",
+    lock_timeout: LockTimeoutOption = "",
 ) -> ExitCode:
     """Carry out a saved plan as reviewed, without a question; or plan, show, ask, and carry out."""
     wiring = wiring_of(context)
     words = [*(paths or ()), *(files or ())]
-    settings = ApplySettings(
-        parallelism=parallelism,
-        timeout=duration_of("--timeout", timeout),
-        lock_timeout=duration_of("--lock-timeout", lock_timeout),
-        skip_blocked=skips_blocked,
-    )
     wiring.output(is_json=is_json)
     planning = {"--restart": restarts, "--allow-deletes": allow_deletes, "--prune": prunes, "--skip-blocked": skips_blocked}
     saved = _saved_plan(words, wiring.start)
     if saved is not None and not plan_hash:
         _refuse_planning_options(planning)
+        settings = apply_settings(wiring, parallelism=parallelism, timeout=timeout, lock_timeout=lock_timeout)
         return _finish(approve_saved(saved, wiring, settings), wiring)
     require_answerable(wiring.surroundings, is_agreed=is_agreed or bool(plan_hash))
     wiring.select([word for word in words if saved is None or wiring.start / word != saved])
@@ -76,6 +71,7 @@ def apply(
         prunes=prunes,
         skips_blocked=skips_blocked,
     )
+    settings = apply_settings(wiring, parallelism=parallelism, timeout=timeout, lock_timeout=lock_timeout, skips_blocked=skips_blocked)
     if plan_hash:
         return _finish(approve_hash(plan_hash, saved, request, wiring, settings), wiring)
     return _finish(approve_fresh(request, wiring, settings, is_agreed=is_agreed), wiring)
@@ -92,7 +88,7 @@ def _saved_plan(words: Sequence[str], start: Path) -> Path | None:
     return found[0] if found else None
 
 
-def _refuse_planning_options(given: dict[str, object]) -> None:
+def _refuse_planning_options(given: Mapping[str, object]) -> None:
     named = [name for name, value in given.items() if value]
     if named:
         usage_error("A saved plan takes no planning options", f"Given: {', '.join(named)}.", "make a new plan with them, then apply that")

@@ -9,11 +9,12 @@ import typer
 
 from nodusctl.base.exits import ExitCode
 from nodusctl.cli.app import one_command
+from nodusctl.cli.apply_settings import apply_settings
 from nodusctl.cli.applying import apply_approved, ask_about
 from nodusctl.cli.options import JsonOption, LockTimeoutOption, ParallelismOption, TimeoutOption, YesOption, wiring_of
 from nodusctl.cli.planning import removal_plan
 from nodusctl.cli.prompt import require_answerable
-from nodusctl.cli.words import address_of, duration_of
+from nodusctl.cli.words import address_of
 from nodusctl.engine.applying import ApplySettings
 
 DiscardOption = Annotated[bool, typer.Option("--discard-home", help="Stop without saving the home first.")]
@@ -27,15 +28,13 @@ def destroy(
     ] = None,
     is_agreed: YesOption = False,
     discards_home: DiscardOption = False,
-    parallelism: ParallelismOption = 10,
-    timeout: TimeoutOption = "30m",
-    lock_timeout: LockTimeoutOption = "0s",
+    parallelism: ParallelismOption = None,
+    timeout: TimeoutOption = "",
+    lock_timeout: LockTimeoutOption = "",
     is_json: JsonOption = False,
 ) -> ExitCode:
     """Remove objects: machines are stopped, homes saved, cost ended. A Volume's data goes only where the Volume is named."""
-    settings = ApplySettings(
-        parallelism=parallelism, timeout=duration_of("--timeout", timeout), lock_timeout=duration_of("--lock-timeout", lock_timeout)
-    )
+    settings = apply_settings(wiring_of(context), parallelism=parallelism, timeout=timeout, lock_timeout=lock_timeout)
     return _remove(context, names or (), settings, is_agreed=is_agreed, discards_home=discards_home, is_json=is_json)
 
 
@@ -45,12 +44,12 @@ def delete(
     name: Annotated[str, typer.Argument(metavar="K/N", help="One object, such as workspace/lab.")],
     is_agreed: YesOption = False,
     discards_home: DiscardOption = False,
-    timeout: TimeoutOption = "30m",
-    lock_timeout: LockTimeoutOption = "0s",
+    timeout: TimeoutOption = "",
+    lock_timeout: LockTimeoutOption = "",
     is_json: JsonOption = False,
 ) -> ExitCode:
     """Remove one object by name, with its data where it is a Volume, and wait until it is gone."""
-    settings = ApplySettings(timeout=duration_of("--timeout", timeout), lock_timeout=duration_of("--lock-timeout", lock_timeout))
+    settings = apply_settings(wiring_of(context), timeout=timeout, lock_timeout=lock_timeout)
     return _remove(context, (name,), settings, is_agreed=is_agreed, discards_home=discards_home, is_json=is_json)
 
 

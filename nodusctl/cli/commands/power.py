@@ -10,9 +10,10 @@ import typer
 from nodusctl.base.exits import ExitCode
 from nodusctl.base.ids import Address
 from nodusctl.cli.app import one_command
+from nodusctl.cli.apply_settings import apply_settings
 from nodusctl.cli.carrying import report, working
 from nodusctl.cli.options import JsonOption, LockTimeoutOption, TimeoutOption, wiring_of
-from nodusctl.cli.words import address_of, duration_of
+from nodusctl.cli.words import address_of
 from nodusctl.engine import verbs
 from nodusctl.engine.applying import ApplyResult, ApplySettings
 
@@ -23,12 +24,12 @@ def start(
     context: typer.Context,
     *,
     name: NameArgument,
-    timeout: TimeoutOption = "30m",
-    lock_timeout: LockTimeoutOption = "0s",
+    timeout: TimeoutOption = "",
+    lock_timeout: LockTimeoutOption = "",
     is_json: JsonOption = False,
 ) -> ExitCode:
     """Start a Workspace on an offer of its last applied plan, at most 10 % above that price; its home comes back."""
-    settings = ApplySettings(timeout=duration_of("--timeout", timeout), lock_timeout=duration_of("--lock-timeout", lock_timeout))
+    settings = apply_settings(wiring_of(context), timeout=timeout, lock_timeout=lock_timeout)
     return _say(context, address_of(name), verbs.start, settings, is_json=is_json)
 
 
@@ -36,12 +37,12 @@ def stop(
     context: typer.Context,
     *,
     name: NameArgument,
-    timeout: TimeoutOption = "30m",
-    lock_timeout: LockTimeoutOption = "0s",
+    timeout: TimeoutOption = "",
+    lock_timeout: LockTimeoutOption = "",
     is_json: JsonOption = False,
 ) -> ExitCode:
     """Stop a Workspace: end the session, save the home as a new revision, release the machine, post the last charge."""
-    settings = ApplySettings(timeout=duration_of("--timeout", timeout), lock_timeout=duration_of("--lock-timeout", lock_timeout))
+    settings = apply_settings(wiring_of(context), timeout=timeout, lock_timeout=lock_timeout)
     return _say(context, address_of(name), verbs.stop, settings, is_json=is_json)
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import py_compile
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from nodus_providers.local.folders import Root, sync_folder, write_json
 from nodus_providers.local.guest import kernel_boot_id, vault_folder
+from nodus_providers.local.isolation import Isolation
 from nodus_providers.local.programs import Programs, current_user, python_program
 from nodus_providers.local.trees import remove_tree
 from nodusctl.base.canonical import digest
@@ -20,8 +22,19 @@ from nodusctl.provider.requests import LaunchRequest
 BUNDLE_FORMAT = "nodus-bundle/1"
 
 
-def build_folder(root: Root, programs: Programs, machine_id: str, request: LaunchRequest, home: Path | None) -> None:
-    """Make the folder of a new machine, whole or not at all; the home is a disk's live content, or the machine's own where it is None."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What a machine is made of beside the agent: its home (the machine's own where None), devices and variables of its cards."""
+
+    programs: Programs
+    isolation: Isolation
+    home: Path | None
+    devices: Sequence[str] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+def build_folder(root: Root, machine_id: str, request: LaunchRequest, parts: Parts) -> None:
+    """Make the folder of a new machine, whole or not at all."""
     root.machines.mkdir(mode=0o700, parents=True, exist_ok=True)
     making = Path(tempfile.mkdtemp(prefix=".making-", dir=root.machines))
     for part in ("agent", "etc", "run"):
@@ -33,15 +46,20 @@ def build_folder(root: Root, programs: Programs, machine_id: str, request: Launc
         py_compile.compile(str(path), dfile=f"agent/{path.name}", doraise=True)
     _write_private(making / "etc" / "host_key", bundle["host_key"])
     _write_private(making / "etc" / "authorized_keys", "".join(f"{key}\n" for key in bundle["person_keys"]))
-    write_json(making / "boot.json", _boot(root.machine(machine_id), programs, request, bundle, home))
+    folder = root.machine(machine_id)
+    boot = _boot(folder, parts, request, bundle)
+    boot |= parts.isolation.boot_parts(folder, boot, request, parts.devices, parts.variables)
+    parts.isolation.write_files(making, folder, boot, request)
+    write_json(making / "boot.json", boot)
     write_json(making / "disks.json", {"disk_ids": [attachment.disk_id for attachment in request.disks]})
     write_json(making / "machine.json", _record(root, request))
-    remove_tree(root.machine(machine_id))  # at most a folder without a record
-    making.rename(root.machine(machine_id))
+    remove_tree(folder)  # at most a folder without a record
+    making.rename(folder)
     sync_folder(root.machines)
 
 
-def _boot(folder: Path, programs: Programs, request: LaunchRequest, bundle: Mapping[str, Any], home: Path | None) -> dict[str, Any]:
+def _boot(folder: Path, parts: Parts, request: LaunchRequest, bundle: Mapping[str, Any]) -> dict[str, Any]:
+    programs = parts.programs
     return {
         "machine": folder.name,
         "boot_id": f"{folder.name}-{kernel_boot_id()}",
@@ -49,9 +67,10 @@ def _boot(folder: Path, programs: Programs, request: LaunchRequest, bundle: Mapp
         "idle_timeout_seconds": bundle["idle_timeout_seconds"],
         "tools": bundle["tools"],
         "service_key": bundle["service_key"],
-        "home": str(home or folder / "home"),
+        "home": str(parts.home or folder / "home"),
         "user": current_user()["name"],
         "python": python_program(),
+        "programs": programs.browser_tools(),
         "vault": vault_folder(folder.name, folder / "vault"),
         "sshd": programs.sshd_section(programs.sshd() or ""),
     }
@@ -63,6 +82,7 @@ def _record(root: Root, request: LaunchRequest) -> dict[str, Any]:
         "request_digest": request_digest(request),
         "name": request.name,
         "offer_id": request.offer_id,
+        "unit_ids": list(request.unit_ids),
         "tags": dict(request.tags),
         "created_at": format_time(root.wall.now()),
     }
@@ -71,9 +91,9 @@ def _record(root: Root, request: LaunchRequest) -> dict[str, Any]:
 def request_digest(request: LaunchRequest) -> str:
     """What of a request must be the same when its token comes again."""
     disks = [[attachment.disk_id, attachment.mount_path, attachment.is_read_only] for attachment in request.disks]
-    return digest(
-        [request.name, request.offer_id, request.zone, request.image, request.boot, request.edge_seconds, disks, dict(request.tags)]
-    )
+    asked = [request.name, request.offer_id, request.zone, request.image, request.boot, request.edge_seconds, disks, dict(request.tags)]
+    shares = [request.unit_ids, request.cpu_milli, request.memory_bytes, asdict(request.egress)]
+    return digest([*asked, *shares])
 
 
 def bundle_of(request: LaunchRequest) -> dict[str, Any] | None:

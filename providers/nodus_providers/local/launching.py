@@ -13,11 +13,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from nodus_providers.local import programs as tools
-from nodus_providers.local.building import build_folder, bundle_of, request_digest
+from nodus_providers.local.building import Parts, build_folder, bundle_of, request_digest
 from nodus_providers.local.disks import DiskShelf
 from nodus_providers.local.folders import Root, read_json
 from nodus_providers.local.guest import Guest
 from nodus_providers.local.host import Host
+from nodus_providers.local.isolation import Isolation
 from nodus_providers.local.machines import holder_of, observed
 from nodus_providers.local.trees import remove_tree
 from nodusctl.provider.machines import Machine, MachineState
@@ -31,8 +32,8 @@ _POLL_SECONDS = 0.02
 class Launcher:
     """Launches machines of one provider instance and settles half launches."""
 
-    def __init__(self, root: Root, host: Host, programs: tools.Programs, shelf: DiskShelf) -> None:
-        self._root, self._host, self._programs, self._shelf = root, host, programs, shelf
+    def __init__(self, root: Root, host: Host, programs: tools.Programs, shelf: DiskShelf, isolation: Isolation) -> None:
+        self._root, self._host, self._programs, self._shelf, self._isolation = root, host, programs, shelf, isolation
 
     def launch(self, request: LaunchRequest) -> Reply[Machine]:
         """Make the machine of this token, finish it, or answer with what it has become."""
@@ -65,7 +66,8 @@ class Launcher:
             refusal = self._refusal(request)
             if refusal is None:
                 home = self._shelf.live(request.disks[0].disk_id) if request.disks else None
-                build_folder(self._root, self._programs, machine_id, request, home)
+                parts = Parts(programs=self._programs, isolation=self._isolation, home=home)
+                build_folder(self._root, machine_id, request, parts)
             return refusal
 
     def _refusal(self, request: LaunchRequest) -> Refused | None:
@@ -77,7 +79,7 @@ class Launcher:
             return Refused("Invalid", message="the boot document is not a bundle this provider can read")
         if request.edge_seconds <= 0:
             return Refused("Invalid", message="a machine needs an edge above zero seconds")
-        return self._disk_refusal(request)
+        return self._isolation.refusal(request) or self._disk_refusal(request)
 
     def _disk_refusal(self, request: LaunchRequest) -> Refused | None:
         home_mount = (bundle_of(request) or {}).get("home_mount")

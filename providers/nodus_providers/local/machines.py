@@ -14,7 +14,6 @@ from typing import Any
 from nodus_providers.local.folders import Root, read_json
 from nodus_providers.local.guest import Guest
 from nodus_providers.local.host import Host
-from nodus_providers.local.programs import current_user
 from nodusctl.base.timestamps import parse_time
 from nodusctl.provider.machines import Machine, MachineState, SshEndpoint
 
@@ -47,7 +46,7 @@ def _standing(guest: Guest, record: Mapping[str, Any], host: Host, machine_id: s
         reason=reason,
         billing_started_at=guest.started_at(),
         ended_at=_not_before(guest.started_at(), ended_at),
-        ssh=SshEndpoint(host="127.0.0.1", port=port, user=current_user()["name"]) if port else None,
+        ssh=SshEndpoint(host="127.0.0.1", port=port, user=str(read_json(guest.folder / "boot.json")["user"])) if port else None,
         armed_until=guest.armed_until(),
         disk_ids=attached_disks(guest.folder),
     )

@@ -22,6 +22,7 @@ _PRIVILEGE_FOLDER = Path("/run/sshd")
 _SFTP_SERVERS = ("lib/openssh/sftp-server", "libexec/openssh/sftp-server", "lib/ssh/sftp-server", "libexec/sftp-server")
 _REMOUNT_TERMINALS = "mount -o remount,gid=5,mode=620 /dev/pts"
 _INSTALL = "apt-get install openssh-server"
+JUPYTER_FIX = "Install the extra, or name another jupyter-lab by the setting jupyter:\n    pip install 'nodusctl[local]'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,21 @@ class Programs:
         """sshd's absolute path (it insists on one), or None."""
         found = self.settings.sshd or self.find("sshd")
         return str(Path(found).absolute()) if found and os.access(found, os.X_OK) else None
+
+    def browser_tools(self) -> dict[str, str]:
+        """Path of each browser tool that is here, by the name its agent knows it under."""
+        found = {"jupyter-lab": self._jupyter(), "code-server": self._code_server()}
+        return {name: path for name, path in found.items() if path}
+
+    def _jupyter(self) -> str:
+        beside = Path(sys.executable).parent / "jupyter-lab"
+        found = self.settings.jupyter or (str(beside) if os.access(beside, os.X_OK) else self.find("jupyter-lab"))
+        return _runnable(found)
+
+    def _code_server(self) -> str:
+        installed = Path(self.data_dir) / "code-server" / "bin" / "code-server"
+        found = self.settings.codeServer or (str(installed) if os.access(installed, os.X_OK) else self.find("code-server"))
+        return _runnable(found)
 
     def _folders(self) -> Iterator[str]:
         yield from self.settings.programs
@@ -87,6 +103,8 @@ class Programs:
         if os.geteuid() != 0 and not _terminals_have_their_group():
             detail = "A login gets a shell without a terminal: sshd without root can't give one to the group tty, and the kernel doesn't."
             yield warning("ProviderNotReady", "Terminals don't belong to the group tty", detail, _as_root(_REMOUNT_TERMINALS))
+        if "jupyter-lab" not in self.browser_tools():
+            yield warning("Unsupported", "JupyterLab is not installed", "Machines here serve SSH and VS Code only.", JUPYTER_FIX)
         if not Path("/dev/shm").is_dir():
             detail = "Host keys and secrets of a machine lie in its folder on disk until it ends."
             yield warning("ProviderNotReady", "There is no tmpfs for secrets", detail, _as_root("mount -t tmpfs tmpfs /dev/shm"))
@@ -129,6 +147,10 @@ def current_user() -> Mapping[str, str]:
     """Name and shell of the user machines run as."""
     entry = pwd.getpwuid(os.geteuid())
     return {"name": entry.pw_name, "shell": entry.pw_shell or "/bin/sh"}
+
+
+def _runnable(path: str | None) -> str:
+    return str(Path(path).absolute()) if path and os.access(path, os.X_OK) else ""
 
 
 def _first(paths: Iterator[Path]) -> Path | None:

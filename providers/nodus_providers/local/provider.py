@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 from nodus_providers.local.disks import DiskShelf
 from nodus_providers.local.folders import Root
-from nodus_providers.local.programs import Programs
+from nodus_providers.local.programs import JUPYTER_FIX, Programs
 from nodusctl.base.diagnostics import Diagnostic, error
 from nodusctl.base.exits import UserError
 from nodusctl.provider.contract import BillingEnd, BootForm, Description, ProviderContext, SelfStop
@@ -24,6 +24,7 @@ from nodusctl.provider.replies import Done, Reply, Unknown
 from nodusctl.provider.requests import (
     AttachRequest,
     DeleteDiskRequest,
+    DeleteRevisionRequest,
     DetachRequest,
     DiskRequest,
     GrowRequest,
@@ -64,6 +65,7 @@ class LocalProvider:
 
     def __init__(self, context: ProviderContext, settings: LocalSettings) -> None:
         from nodus_providers.local.host import this_host
+        from nodus_providers.local.isolation import Isolation
         from nodus_providers.local.launching import Launcher
 
         given = Path(settings.root).expanduser() if settings.root else Path(context.data_dir) / "local" / context.instance
@@ -72,8 +74,10 @@ class LocalProvider:
         self._root = Root(root.absolute(), context.wall)
         self._host = this_host(settings, self._root.path)
         self._programs = Programs(settings, context.data_dir, context.environment.get("PATH", ""))
+        self._tools = frozenset({"SSH", "VSCode"} | ({"Jupyter"} if "jupyter-lab" in self._programs.browser_tools() else set()))
         self._shelf = DiskShelf(self._root, self._host)
-        self._launcher = Launcher(self._root, self._host, self._programs, self._shelf)
+        self._isolation = Isolation(settings, context.environment.get("PATH", ""))
+        self._launcher = Launcher(self._root, self._host, self._programs, self._shelf, self._isolation)
 
     @classmethod
     def settings_schema(cls) -> dict[str, Any]:
@@ -107,6 +111,10 @@ class LocalProvider:
             disk_outlives_machine=True,
             is_own_hardware=True,
             is_this_computer=True,
+            egress_policies=self._isolation.abilities.egress_policies,
+            notes=self._isolation.notes(),
+            tools=self._tools,
+            tool_fixes={} if "Jupyter" in self._tools else {"Jupyter": JUPYTER_FIX},
         )
 
     @_answering
@@ -186,6 +194,19 @@ class LocalProvider:
         return self._shelf.delete(request)
 
     @_answering
+    def delete_revision(self, request: DeleteRevisionRequest) -> Reply[Disk]:
+        from nodus_providers.local.revisions import delete_revision
+
+        reply = delete_revision(self._root, request)
+        return Done(self._shelf.observed(request.disk_id)) if isinstance(reply, Done) else reply
+
+    @_answering
+    def verify_revision(self, disk_id: str, revision_id: str) -> Reply[Revision]:
+        from nodus_providers.local.revisions import verify_revision
+
+        return verify_revision(self._root, disk_id, revision_id)
+
+    @_answering
     def observe_disks(self, disk_ids: Sequence[str]) -> Reply[tuple[Disk, ...]]:
         return Done(tuple(self._shelf.observed(disk_id) for disk_id in disk_ids))
 
@@ -199,7 +220,7 @@ class LocalProvider:
         return self._shelf.live(disk_id)
 
     def check(self) -> tuple[Diagnostic, ...]:
-        return self._programs.findings()
+        return (*self._programs.findings(), *self._isolation.findings())
 
 
 def _setting_fault(instance: str, fault: Any) -> Diagnostic:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 from datetime import datetime
 
+from nodus_providers.local.cgroups import remove_groups
 from nodus_providers.local.folders import Root, read_json
 from nodus_providers.local.guest import Guest
 from nodus_providers.local.host import Host
@@ -58,6 +59,7 @@ def _forget(root: Root, machine_id: str, ended_at: datetime, reason: str) -> Non
         "started_at": format_time(started_at) if started_at else None,
     }
     root.remember_gone(machine_id, record)
+    remove_groups(tuple((read_json(folder / "boot.json").get("limits") or {}).get("cgroups", ())))
     # The record of disks goes with the folder: from here on they are attached to nothing.
     away = folder.with_name(f".away-{folder.name}")
     remove_tree(away)

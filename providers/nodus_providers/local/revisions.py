@@ -1,9 +1,10 @@
-"""Revisions of a disk: verified copies of its live content that nothing writes to again, and bringing one back.
+"""Revisions of a disk: verified copies of its live content that nothing writes to again; restore, delete, read again.
 
     revisions/<n>/             a revision: revision.json, manifest, tree/
     revisions/.saving-<hash>/  a half of the save with this token; renamed to <n> when all of it is verified, and only then a revision
     restoring-<hash>/          a half of the restore with this token
 
+A file that is in the revision before just as it is saved now is shared with it (one inode, two names). The live content shares with none.
 A restore changes places in two renames. ``disk.json`` says that it is under way, so ``mend`` finishes it after a crash between them.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from nodus_providers.local.folders import Root, read_json, sync_folder, write_js
 from nodus_providers.local.machines import holder_of
 from nodus_providers.local.trees import (
     BrokenCopyError,
+    EarlierCopy,
     NotQuietError,
     copy_tree,
     manifest_digest,
@@ -29,10 +32,11 @@ from nodus_providers.local.trees import (
 from nodusctl.base.timestamps import format_time, parse_time
 from nodusctl.provider.machines import Revision, RevisionState
 from nodusctl.provider.replies import Done, Refused, Reply
-from nodusctl.provider.requests import RestoreRequest, SaveRequest
+from nodusctl.provider.requests import DeleteRevisionRequest, RestoreRequest, SaveRequest
 
 _SLICE = timedelta(seconds=20)
 _NO_DISK = Refused("NotFound", message="there is no disk of this id")
+_NO_REVISION = Refused("NotFound", message="there is no revision of this id")
 
 
 def save(root: Root, request: SaveRequest) -> Reply[Revision]:
@@ -61,11 +65,49 @@ def restore(root: Root, request: RestoreRequest) -> Reply[None]:
             return Done(None)
         if holder := holder_of(root, request.disk_id):
             return Refused("VolumeBusy", message=f"the disk is attached to {holder}")
-        number = request.revision_id.removeprefix(f"{request.disk_id}/")
-        revision = folder / "revisions" / number
-        if not number.isdigit() or not (revision / "revision.json").exists():
-            return Refused("NotFound", message="there is no revision of this id")
+        revision = _revision_folder(folder, request.disk_id, request.revision_id)
+        if revision is None:
+            return _NO_REVISION
         return _restored(folder, revision, record, request.token)
+
+
+def delete_revision(root: Root, request: DeleteRevisionRequest) -> Reply[None]:
+    """Delete one revision. It stops being one by a rename; what it alone held is removed after that. A repeated token is done."""
+    folder = root.disk(request.disk_id)
+    if not (folder / "disk.json").exists():
+        return _NO_DISK
+    with root.locked(request.disk_id):
+        mend(folder)
+        record = read_json(folder / "disk.json")
+        away = folder / _named("dropping", request.token)
+        if request.token not in record["tokens"]:
+            revision = _revision_folder(folder, request.disk_id, request.revision_id)
+            if revision is None and not away.exists():
+                return _NO_REVISION
+            if revision is not None:
+                revision.rename(away)
+                sync_folder(folder / "revisions")
+            write_json(folder / "disk.json", {**record, "tokens": [*record["tokens"], request.token]})
+        remove_tree(away)
+        return Done(None)
+
+
+def verify_revision(root: Root, disk_id: str, revision_id: str) -> Reply[Revision]:
+    """Read every byte of a revision again; ``failed`` names the first file that is not what was saved."""
+    folder = root.disk(disk_id)
+    if not (folder / "disk.json").exists():
+        return _NO_DISK
+    revision = _revision_folder(folder, disk_id, revision_id)
+    if revision is None:
+        return _NO_REVISION
+    known = _ready(read_json(revision / "revision.json"))
+    if manifest_digest(revision / "manifest") != known.digest:
+        return Done(replace(known, state=RevisionState.FAILED, reason="its manifest is not the one that was written with it"))
+    try:
+        verify_tree(revision / "tree", revision / "manifest")
+    except (BrokenCopyError, OSError) as fault:
+        return Done(replace(known, state=RevisionState.FAILED, reason=str(fault)))
+    return Done(known)
 
 
 def revisions_of(folder: Path) -> tuple[Revision, ...]:
@@ -102,7 +144,8 @@ def _saved(root: Root, folder: Path, request: SaveRequest) -> Revision:
     write_json(half / "half.json", about)
     until = root.wall.monotonic() + _SLICE.total_seconds()
     try:
-        if not copy_tree(folder / "live", half / "tree", half / "manifest", lambda: root.wall.monotonic() < until):
+        earlier = _latest_copy(folder)
+        if not copy_tree(folder / "live", half / "tree", half / "manifest", lambda: root.wall.monotonic() < until, earlier):
             return _half(about)
         size_bytes = verify_tree(half / "tree", half / "manifest")
     except (NotQuietError, BrokenCopyError) as fault:
@@ -116,6 +159,18 @@ def _saved(root: Root, folder: Path, request: SaveRequest) -> Revision:
     half.rename(target)
     sync_folder(target.parent)
     return _ready(read_json(target / "revision.json"))
+
+
+def _latest_copy(folder: Path) -> EarlierCopy | None:
+    """The newest revision, to share unchanged files with."""
+    numbers = [int(path.name) for path in (folder / "revisions").iterdir() if path.name.isdigit()]
+    return EarlierCopy.at(folder / "revisions" / str(max(numbers))) if numbers else None
+
+
+def _revision_folder(folder: Path, disk_id: str, revision_id: str) -> Path | None:
+    number = revision_id.removeprefix(f"{disk_id}/")
+    revision = folder / "revisions" / number
+    return revision if number.isdigit() and (revision / "revision.json").exists() else None
 
 
 def _restored(folder: Path, revision: Path, record: Mapping[str, Any], token: str) -> Reply[None]:

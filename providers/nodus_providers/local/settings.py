@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, IPvAnyAddress, field_validator
 
 from nodusctl.base.money import Money
 from nodusctl.base.quantities import parse_quantity
@@ -29,6 +31,18 @@ class LocalSettings(BaseModel):
         description="A name for this computer in offers; default: from its machine id.",
     )
     sshd: str | None = Field(None, description="Path of sshd; default: searched on PATH and in the system's folders.")
+    jupyter: str | None = Field(
+        None, description="Path of jupyter-lab; default: beside the Python that runs nodusctl, then searched on PATH."
+    )
+    codeServer: str | None = Field(  # noqa: N815
+        None, description="Path of code-server; default: as `nodusctl tools install code-server` put it, then searched on PATH."
+    )
+    isolation: Literal["auto", "required", "off"] = Field(
+        "auto", description="Sandboxes: auto uses them where this computer can and says where it can't, required refuses to start without."
+    )
+    egressAddresses: Mapping[str, IPvAnyAddress] = Field(  # noqa: N815
+        {}, strict=False, description="Addresses of names in egress.allow that don't resolve to a public address, such as a mirror's."
+    )
     programs: tuple[str, ...] = Field((), strict=False, description="More folders to search for programs.")
 
     @field_validator("cpu", "memory")

@@ -2,7 +2,8 @@
 
 A copy can take many calls. What is done stands in a manifest, one line a file, and a call that goes on skips files whose source hasn't
 changed since. Modes, times, symbolic links and, where the file system allows, extended attributes are kept; sockets, pipes and devices
-are counted and left out. Copies share blocks with their source where the file system can (reflinks); they never share files with it.
+are counted and left out. Copies share blocks with their source where the file system can (reflinks); they never share files with it,
+but a copy may share files with an earlier copy (hard links): nobody writes to either again.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -46,9 +47,23 @@ class Entry:
     source: str = ""
 
 
-def copy_tree(source: Path, target: Path, manifest: Path, may_go_on: Callable[[], bool]) -> bool:
+@dataclass(frozen=True, slots=True)
+class EarlierCopy:
+    """A copy made before, whose files a new one may share: the folder of its files, and its manifest by path."""
+
+    tree: Path
+    entries: Mapping[str, Entry]
+
+    @classmethod
+    def at(cls, folder: Path) -> EarlierCopy:
+        """The copy that lies in ``folder`` as ``tree`` and ``manifest``."""
+        return cls(folder / "tree", {entry.path: entry for entry in read_manifest(folder / "manifest")})
+
+
+def copy_tree(source: Path, target: Path, manifest: Path, may_go_on: Callable[[], bool], earlier: EarlierCopy | None = None) -> bool:
     """Go on copying ``source`` to ``target``; True when all is there and synced. ``may_go_on`` is asked before each file.
 
+    A file that is in ``earlier`` with the same content and attributes becomes a second name of that one; ``source`` is never linked to.
     NotQuietError and BrokenCopyError end the copy; OSError is the file system's.
     """
     target.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -60,7 +75,8 @@ def copy_tree(source: Path, target: Path, manifest: Path, may_go_on: Callable[[]
             if known is None or known.source != _signature(status) or not os.path.lexists(target / path):
                 if not may_go_on():
                     return False
-                known = _copy_one(source / path, target / path, path, status)
+                shared = _share_one(source / path, target / path, status, path, earlier) if earlier is not None else None
+                known = shared or _copy_one(source / path, target / path, path, status)
                 log.write(json.dumps(asdict(known)) + "\n")
                 log.flush()
             seen.append(known)
@@ -109,7 +125,8 @@ def remove_tree(path: Path) -> None:
         if isinstance(fault, FileNotFoundError):
             return
         Path(name).parent.chmod(0o700)
-        if not Path(name).is_symlink():
+        # A file's own mode never stands in the way, and it may be a second name of a file that stays.
+        if Path(name).is_dir() and not Path(name).is_symlink():
             Path(name).chmod(0o700)
         if Path(name).is_dir() and not Path(name).is_symlink():
             remove_tree(Path(name))
@@ -168,6 +185,39 @@ def _copy_one(source: Path, target: Path, path: str, status: os.stat_result) -> 
             _keep_attributes(source, target, before)
             return _entry(path, "file", before, digest=digest)
     raise NotQuietError(f"{path} changed while it was copied, {_MOST_TRIES} times")
+
+
+def _share_one(source: Path, target: Path, status: os.stat_result, path: str, earlier: EarlierCopy) -> Entry | None:
+    """Link to the earlier copy's file; None where it is another one, or is damaged, or can't be linked to."""
+    entry, kept = earlier.entries.get(path), earlier.tree / path
+    if entry is None or entry.kind != "file" or not stat.S_ISREG(status.st_mode):
+        return None
+    if (entry.size, entry.mode, entry.mtime_ns) != (status.st_size, stat.S_IMODE(status.st_mode), status.st_mtime_ns):
+        return None
+    try:
+        is_same = _has_same_attributes(source, kept) and _digest_of(source) == entry.digest == _digest_of(kept)
+        if not is_same or _signature(source.lstat()) != _signature(status):
+            return None
+        _clear(target, keeps_folder=False)
+        os.link(kept, target, follow_symlinks=False)
+    except OSError:
+        return None
+    return _entry(path, "file", status, digest=entry.digest)
+
+
+def _has_same_attributes(one: Path, other: Path) -> bool:
+    before, now = one.lstat(), other.lstat()
+    if not stat.S_ISREG(now.st_mode) or (before.st_mode, before.st_mtime_ns) != (now.st_mode, now.st_mtime_ns):
+        return False
+    owners = [(status.st_uid, status.st_gid) for status in (before, now)]
+    return (os.geteuid() != 0 or owners[0] == owners[1]) and _extended(one) == _extended(other)
+
+
+def _extended(path: Path) -> dict[str, bytes]:
+    try:
+        return {name: os.getxattr(path, name, follow_symlinks=False) for name in os.listxattr(path, follow_symlinks=False)}
+    except OSError:
+        return {}
 
 
 def _entry(path: str, kind: str, status: os.stat_result, *, digest: str = "", target: str = "") -> Entry:

@@ -31,6 +31,7 @@ OPERATIONS = (
     "restore",
     "grow",
     "volume-delete",
+    "revision-delete",
     "price",
     "agent",
 )

@@ -28,6 +28,7 @@ from nodusctl.provider.replies import Done, Reply
 from nodusctl.provider.requests import (
     AttachRequest,
     DeleteDiskRequest,
+    DeleteRevisionRequest,
     DetachRequest,
     DiskRequest,
     GrowRequest,
@@ -42,7 +43,7 @@ V = TypeVar("V")
 
 
 class SimulatedProvider(WorldControls):
-    """Implements Provider, CanHoldVolumes, CanAnswerAgent, CanSimulate and CanCheck."""
+    """Implements Provider, CanHoldVolumes, CanPruneRevisions, CanAnswerAgent, CanSimulate and CanCheck."""
 
     type_name: ClassVar[str] = "simulated"
     extra: ClassVar[str] = ""
@@ -136,6 +137,9 @@ class SimulatedProvider(WorldControls):
 
     def delete_disk(self, request: DeleteDiskRequest) -> Reply[Disk]:
         return self._desk.take("volume-delete", _owners(request.disk_id), request.token, self._world_act(disks.delete, request))
+
+    def delete_revision(self, request: DeleteRevisionRequest) -> Reply[Disk]:
+        return self._desk.take("revision-delete", _owners(request.disk_id), request.token, self._world_act(revisions.delete, request))
 
     def observe_disks(self, disk_ids: Sequence[str]) -> Reply[tuple[Disk, ...]]:
         return self._look_at(disk_ids, disks.observe)

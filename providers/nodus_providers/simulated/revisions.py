@@ -1,4 +1,4 @@
-"""Revisions of disks: save and restore, and the half saves that never count.
+"""Revisions of disks: save, restore and delete, and the half saves that never count.
 
 A save is of a quiet disk: attached to a running machine that wasn't quiesced, it is refused. It takes the world's save time, and goes on
 whether or not anyone asks; asking again with its token tells how far it is, or takes a failed one up again.
@@ -21,7 +21,7 @@ from nodus_providers.simulated.world import World
 from nodusctl.base.canonical import digest
 from nodusctl.provider.machines import Disk, MachineState, Revision, RevisionState
 from nodusctl.provider.replies import Done, Refused, Reply, Scope, Unknown
-from nodusctl.provider.requests import RestoreRequest, SaveRequest
+from nodusctl.provider.requests import DeleteRevisionRequest, RestoreRequest, SaveRequest
 
 
 def save(tx: Transaction, world: World, request: SaveRequest, effects: Effects) -> Reply[Revision]:
@@ -62,6 +62,17 @@ def restore(tx: Transaction, world: World, request: RestoreRequest, effects: Eff
         return Unknown(f"the connection was lost after {partial.percent} % of the revision")
     disk = replace(disk, content=revision.content)
     tx.put(disk)
+    return Done(shown_disk(tx, world, disk, effects))
+
+
+def delete(tx: Transaction, world: World, request: DeleteRevisionRequest, effects: Effects) -> Reply[Disk]:
+    """Delete one revision; the disk's live content and its other revisions stay."""
+    disk = ready_disk(tx, world, request.disk_id)
+    revision = tx.row(RevisionRow, "id = ? AND disk_id = ?", request.revision_id, request.disk_id)
+    if disk is None or revision is None or effects.first(Gone):
+        return Refused("NotFound", Scope.REQUEST, f"there is no revision {request.revision_id} of {request.disk_id}")
+    tx.put(TokenRow(token=request.token, operation="revision-delete", request_digest="", kind="disk", subject=disk.id))
+    tx.execute("DELETE FROM revision WHERE id = ?", revision.id)
     return Done(shown_disk(tx, world, disk, effects))
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from support.planning import HOME, LAB, NOW, WS, applied, plan, running, with_disk, with_live, with_status, workspace
+
 from nodusctl.base.ids import Address
 from nodusctl.plan.facts import moved_fact
 from nodusctl.planner.world import Removal
 from nodusctl.state.snapshot import Snapshot
 from nodusctl.state.status import Phase
-from tests.unit.planner.world_kit import HOME, LAB, NOW, WS, applied, plan, running, with_disk, with_live, with_status, workspace
 
 
 def test_a_new_object_relies_on_its_absence() -> None:

@@ -7,13 +7,13 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from support.planning import LAB, OFFERS, WS, applied, document, market, plan
 
 from nodusctl.plan.actions import Action, ActionFacts
 from nodusctl.plan.encoding import as_json, from_json
 from nodusctl.plan.file import PlanFault, PlanFileError, file_digest, looks_like_plan, read_plan, write_plan
 from nodusctl.plan.hashing import plan_hash
 from nodusctl.plan.plan import Plan
-from tests.unit.planner.world_kit import LAB, OFFERS, WS, applied, document, market, plan
 
 
 def made() -> Plan:

@@ -5,15 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-
-from nodusctl.base.ids import Address
-from nodusctl.base.money import Money
-from nodusctl.plan.changes import ChangeClass
-from nodusctl.plan.plan import AllowFlags
-from nodusctl.provider.contract import SelfStop
-from nodusctl.provider.offers import Availability, Unit
-from nodusctl.state.status import Phase
-from tests.unit.planner.world_kit import (
+from support.planning import (
     HOME,
     LAB,
     OFFERS,
@@ -31,6 +23,14 @@ from tests.unit.planner.world_kit import (
     with_status,
     workspace,
 )
+
+from nodusctl.base.ids import Address
+from nodusctl.base.money import Money
+from nodusctl.plan.changes import ChangeClass
+from nodusctl.plan.plan import AllowFlags
+from nodusctl.provider.contract import SelfStop
+from nodusctl.provider.offers import Availability, Unit
+from nodusctl.state.status import Phase
 
 
 def test_a_start_carries_the_ordered_offers_with_their_ceilings() -> None:
@@ -186,3 +186,9 @@ def test_an_offline_plan_asks_nobody_and_says_so() -> None:
     made = plan(WS, markets=(), is_offline=True)
     assert codes(made) == []
     assert "planned offline: no offer was asked for" in next(one for one in made.actions if one.address == LAB).notes
+
+
+def test_a_changed_cap_shows_its_cost_and_leaves_the_approved_offers_as_they_were() -> None:
+    snapshot = running(applied(WS), LAB)
+    made = plan(WS.replace("5.00", "6.00"), snapshot=snapshot)
+    assert [line.address for line in made.costs] == [LAB, HOME] and not made.actions[0].terms

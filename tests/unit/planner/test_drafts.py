@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.planning import HOME, LAB, WS, applied, codes, plan, running, shown, with_live, with_status, workspace
 
 from nodusctl.plan.actions import Verb
 from nodusctl.plan.changes import ChangeClass
 from nodusctl.planner.merging import desired_spec
 from nodusctl.state.status import Phase
-from tests.unit.planner.world_kit import HOME, LAB, WS, applied, codes, plan, running, shown, with_live, with_status, workspace
 
 
 def merged(written: dict[str, Any], applied_before: dict[str, Any], live: dict[str, Any], **sides: dict[str, Any]) -> dict[str, Any]:

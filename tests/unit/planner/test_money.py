@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+from support.planning import LAB, NOW, OFFERS, WS, applied, codes, document, market, plan, running, with_standing, workspace
+
 from nodusctl.base.exits import ExitCode
 from nodusctl.base.money import Money
 from nodusctl.ledger.entries import AVAILABLE, Entry, EntryKind, Posting, charged
 from nodusctl.planner.world import Policy
-from tests.unit.planner.world_kit import LAB, NOW, OFFERS, WS, applied, codes, document, market, plan, running, with_standing, workspace
 
 
 def usd(text: str) -> Money:

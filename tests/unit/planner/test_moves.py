@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from support.planning import LAB, after, applied, codes, document, plan, running, shown, workspace
+
 from nodusctl.base.ids import Address
 from nodusctl.state.snapshot import Snapshot
-from tests.unit.planner.world_kit import LAB, after, applied, codes, document, plan, running, shown, workspace
 
 MOVED = "annotations: {nodus.dev/moved-from: lab}"
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from support.planning import HOME, LAB, NOW, WS, after, applied, codes, document, plan, running, shown, with_disk, workspace
+
 from nodusctl.base.ids import Address
 from nodusctl.plan.actions import Verb
 from nodusctl.plan.changes import ChangeClass
 from nodusctl.plan.plan import AllowFlags
 from nodusctl.planner.world import Reach, Removal
 from nodusctl.state.snapshot import Snapshot
-from tests.unit.planner.world_kit import HOME, LAB, NOW, WS, after, applied, codes, document, plan, running, shown, with_disk, workspace
 
 OTHER = workspace("other")
 

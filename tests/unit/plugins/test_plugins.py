@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from support.planning import OFFERS, described
 
 from nodusctl.base.diagnostics import error
 from nodusctl.base.exits import UserError
@@ -20,7 +21,6 @@ from nodusctl.provider.offers import Offer, OfferQuery
 from nodusctl.provider.replies import Done, Refused, Reply, Unknown
 from nodusctl.provider.requests import LaunchRequest, ReleaseRequest
 from nodusctl.testing.conformance_hooks import a_context
-from tests.unit.planner.world_kit import OFFERS, described
 
 
 class Plain:

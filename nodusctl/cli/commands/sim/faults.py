@@ -39,9 +39,9 @@ def add(
     """Script a fault."""
     wiring = wiring_of(context)
     rule = simulation_of(wiring.providers, provider).add_fault(operation, match_, nth, times, effect)
-    wiring.output(is_json=is_json).result(
-        "result", lambda style: f"Fault {rule.id}: {rule.operation} {rule.effect}", lambda: fault_document(rule)
-    )
+    # The effect is not said again: its message may be a secret somebody wants to see redacted elsewhere.
+    said, written = f"Fault {rule.id} will strike {rule.operation}.", {"id": rule.id, "operation": rule.operation}
+    wiring.output(is_json=is_json).result("result", lambda style: said, lambda: written)
     return ExitCode.DONE
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from support.planning import LAB, NOW, OFFERS, WS, applied, document, market, plan, running, with_disk, workspace
 from syrupy.assertion import SnapshotAssertion
 
 from nodusctl.base.money import Money
@@ -15,7 +16,6 @@ from nodusctl.render.plan_json import plan_document
 from nodusctl.render.plan_markdown import plan_markdown
 from nodusctl.render.plan_text import plan_text
 from nodusctl.render.style import PLAIN, Style
-from tests.unit.planner.world_kit import LAB, NOW, OFFERS, WS, applied, document, market, plan, running, with_disk, workspace
 
 SECRET = document("Secret", "wandb", "stringData: {token: abcdefgh}")
 FUNCTION = document("Function", "embed", 'code: {module: m, qualname: q}, python: "3.11", scaling: {minWorkers: 2}, resources: {gpu: L4}')

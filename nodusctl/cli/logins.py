@@ -1,0 +1,63 @@
+"""What the commands that reach a machine share: the caller, waiting or starting first, and replacing this process by ssh."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+from nodusctl.base.ids import Address
+from nodusctl.cli.wiring import Wiring
+
+if TYPE_CHECKING:
+    from nodusctl.engine.reaching import Caller
+    from nodusctl.remote.session import PersonLogin
+
+
+def caller_of(wiring: Wiring) -> Caller:
+    """Who logs in from here."""
+    from nodusctl.engine.reaching import Caller
+    from nodusctl.remote.keys import person_key
+
+    data_folder = str(wiring.data_folder)
+    return Caller(journal=wiring.journal, providers=wiring.providers, data_dir=data_folder, key_path=person_key(data_folder)[1])
+
+
+def login_to(wiring: Wiring, address: Address) -> PersonLogin:
+    """How to log in, once the Workspace runs: a start under way is waited for, a stopped one is started, with its rate and cap said first."""
+    from nodusctl.engine.reaching import login_of, stored_workspace
+    from nodusctl.engine.waking import Lack, lack_of, wake_words
+
+    caller = caller_of(wiring)
+    stored = stored_workspace(address, caller.journal)
+    lack = lack_of(stored)
+    if lack is Lack.WAKE:
+        wiring.output(is_json=False).remark(wake_words(stored))
+    if lack is not Lack.NOTHING:
+        bring_up(wiring, address, lack)
+    return login_of(address, caller)
+
+
+def bring_up(wiring: Wiring, address: Address, lack: object) -> None:
+    """Start it or wait for it, with progress on stderr."""
+    from nodusctl.cli.apply_settings import apply_settings
+    from nodusctl.cli.carrying import working
+    from nodusctl.engine import waking
+
+    output = wiring.output(is_json=False)
+    with working(wiring, output) as work:
+        waking.bring_up(
+            address,
+            waking.Lack(lack),
+            outside=work.outside,
+            command=wiring.command,
+            settings=apply_settings(wiring),
+            interrupts=work.interrupts,
+        )
+
+
+def become(wiring: Wiring, words: Sequence[str]) -> NoReturn:
+    """Give back what is open and become that program; its exit status is ours."""
+    import os
+
+    wiring.close()
+    os.execvp(words[0], list(words))

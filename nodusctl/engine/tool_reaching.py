@@ -1,0 +1,68 @@
+"""Where a browser tool answers on a running machine, with the token that opens it: asked of the machine itself, and shown only to whoever asks.
+
+``status`` shows the address as it was when the session began; a tool that died meanwhile may have come back on another port.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from nodusctl.base.diagnostics import Diagnostic, error
+from nodusctl.base.exits import UserError
+from nodusctl.base.ids import Address
+from nodusctl.engine.inspect_connect import current_attempt, tool_url
+from nodusctl.engine.reaching import access_of, stored_workspace
+from nodusctl.executor.pushing import token_name
+from nodusctl.ports.journal import Journal
+from nodusctl.ports.reach import Reach
+from nodusctl.provider.agent import AgentCommand, AgentRequest, ToolAnswer
+from nodusctl.provider.replies import Done, Refused, Unknown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenTool:
+    """A tool that answers on ``port`` of the machine's loopback."""
+
+    tool: str
+    port: int
+    token: str = field(repr=False)
+
+    def url(self, port: int) -> str:
+        """The address under which it opens at once, by way of ``port`` of this computer. VS Code in the browser asks for the token instead."""
+        plain = tool_url(self.tool, port)
+        return f"{plain}?token={self.token}" if self.tool == "Jupyter" else plain
+
+
+def open_tool(address: Address, tool: str, *, journal: Journal, reach: Reach) -> OpenTool:
+    """The tool as it answers now; UserError with what its probe saw where it doesn't."""
+    stored = stored_workspace(address, journal)
+    attempt, access = current_attempt(stored), access_of(stored, journal)
+    if attempt is None or access is None:
+        raise UserError(_unavailable(address, tool, "the Workspace has no machine"))
+    answer = _answer(address, tool, reach.ask(access, AgentRequest(command=AgentCommand.READY)))
+    if not answer.has_answered or not answer.port:
+        raise UserError(_unavailable(address, tool, answer.seen or "it runs without one in the browser"))
+    return OpenTool(tool=tool, port=answer.port, token=journal.secret(token_name(attempt.uid)) or "")
+
+
+def _answer(address: Address, tool: str, reply: object) -> ToolAnswer:
+    match reply:
+        case Done(value=answer):
+            found = next((one for one in answer.tools if one.name == tool), None)
+            return found or ToolAnswer(name=tool, has_answered=False, seen="spec.tools doesn't name it, or this provider doesn't serve it")
+        case Refused(code=code, message=message):
+            raise UserError(_unavailable(address, tool, f"the machine refused the question: {code} {message}"))
+        case Unknown(detail=detail):
+            raise UserError(_unavailable(address, tool, f"the machine could not be asked: {detail}"))
+        case _:
+            raise TypeError(f"no reply: {reply!r}")
+
+
+def _unavailable(address: Address, tool: str, why: str) -> Diagnostic:
+    return error(
+        "WorkspaceToolUnavailable",
+        "The tool does not run in this session.",
+        f"{tool} of {address}: {why}.",
+        f"See what its log says:\n  nodusctl logs {address.name}",
+        address=str(address),
+    )

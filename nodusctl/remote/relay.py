@@ -1,0 +1,77 @@
+"""The stdio of a ProxyCommand carried to a machine's port and back, and the trace that says when a connection was last open.
+
+The trace is one empty file a Workspace whose time of change is the last moment at which some connection from this computer was open; an
+editor that was cut off by a stop must not start the machine again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import socket
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+_PART_BYTES = 1 << 16
+_TRACE_SECONDS = 10.0
+
+
+def last_open(trace: Path) -> datetime | None:
+    """When a connection from this computer was last seen open; None for never."""
+    try:
+        return datetime.fromtimestamp(trace.stat().st_mtime, UTC)
+    except FileNotFoundError:
+        return None
+
+
+def carry(host: str, port: int, trace: Path, source: int = 0, sink: int = 1) -> None:
+    """Connect and carry both ways until the machine closes, or this side has closed and the machine has said all. OSError: no connection."""
+    with socket.create_connection((host, port), timeout=15.0) as connection:
+        connection.settimeout(None)
+        with contextlib.suppress(OSError):
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            _carry(connection, trace, source, sink)
+        finally:
+            _leave(trace)
+
+
+def _carry(connection: socket.socket, trace: Path, source: int, sink: int) -> None:
+    _leave(trace)
+    left = time.monotonic()
+    with selectors.DefaultSelector() as waiting:
+        waiting.register(connection, selectors.EVENT_READ)
+        # A plain file can't be waited for, and never blocks either.
+        with contextlib.suppress(PermissionError):
+            waiting.register(source, selectors.EVENT_READ)
+        while True:
+            for key, _ in waiting.select(_TRACE_SECONDS):
+                if key.fileobj is connection:
+                    part = connection.recv(_PART_BYTES)
+                    if not part:
+                        return
+                    _write(sink, part)
+                else:
+                    part = os.read(source, _PART_BYTES)
+                    if part:
+                        connection.sendall(part)
+                    else:
+                        waiting.unregister(source)
+                        connection.shutdown(socket.SHUT_WR)
+            if time.monotonic() - left >= _TRACE_SECONDS:
+                left = time.monotonic()
+                _leave(trace)
+
+
+def _write(sink: int, part: bytes) -> None:
+    view = memoryview(part)
+    while view:
+        view = view[os.write(sink, view) :]
+
+
+def _leave(trace: Path) -> None:
+    with contextlib.suppress(OSError):
+        trace.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        trace.touch()

@@ -1,0 +1,56 @@
+"""What an owner asks of a home's revisions, as it stands in an annotation of the Volume's record until it is done.
+
+Only the program writes these two; they are not in the list of annotations a file may have. The surprise: a restore's request names what
+it was reviewed over. A disk that was used since is another disk, and restoring over it would lose what nobody agreed to lose.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from nodusctl.base.timestamps import format_time
+from nodusctl.state.status import VolumeStanding
+
+RESTORE_REQUEST = "nodus.dev/restore-requested"
+PRUNE_REQUEST = "nodus.dev/prune-requested"
+OWN_REQUESTS = frozenset({RESTORE_REQUEST, PRUNE_REQUEST})
+_RESTORE = re.compile(r"(?P<number>[0-9]+) over (?P<over>[0-9]+\+?)@")
+_PRUNE = re.compile(r"(?P<keep>[0-9]+)@")
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreRequest:
+    """Restore ``number`` over a disk that stood at ``over`` (see ``standing_mark``)."""
+
+    number: int
+    over: str
+
+
+def restore_request(number: int, standing: VolumeStanding, now: datetime) -> str:
+    """The annotation's text: ``1 over 3@2026-10-26T07:00:00Z``."""
+    return f"{number} over {standing_mark(standing)}@{format_time(now)}"
+
+
+def prune_request(keep: int, now: datetime) -> str:
+    """The annotation's text: ``2@2026-10-26T07:00:00Z``."""
+    return f"{keep}@{format_time(now)}"
+
+
+def read_restore(annotations: Mapping[str, str]) -> RestoreRequest | None:
+    """The restore that stands in a record; None where none does."""
+    found = _RESTORE.match(annotations.get(RESTORE_REQUEST, ""))
+    return RestoreRequest(int(found["number"]), found["over"]) if found else None
+
+
+def read_prune(annotations: Mapping[str, str]) -> int | None:
+    """How many revisions the owner wanted kept; None where nobody asked."""
+    found = _PRUNE.match(annotations.get(PRUNE_REQUEST, ""))
+    return int(found["keep"]) if found else None
+
+
+def standing_mark(standing: VolumeStanding) -> str:
+    """``3`` for a disk that equals what was saved or restored last, ``3+`` for one that is newer. Changes with every session and save."""
+    return f"{standing.revision}{'+' if standing.is_newer_than_revision else ''}"
