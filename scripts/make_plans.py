@@ -112,12 +112,16 @@ def plans_of(example: str, scratch: Path) -> dict[str, Plan]:
     for edit in EDITS[example]:
         _replace(folder / edit.file, edit.before, edit.after)
     plans["change"] = _step(folder, "change", _plan_files, is_local=is_local, applies=False)
-    plans["remove"] = _step(folder, "remove", lambda wiring: removal_plan(wiring, (), discards_home=False), is_local=is_local, applies=False)
+    plans["remove"] = _step(folder, "remove", _plan_removal, is_local=is_local, applies=False)
     return plans
 
 
 def _plan_files(wiring: Wiring) -> Plan:
     return fresh_plan(wiring, PlanRequest())
+
+
+def _plan_removal(wiring: Wiring) -> Plan:
+    return removal_plan(wiring, (), discards_home=False)
 
 
 def _step(folder: Path, step: str, make: Callable[[Wiring], Plan], *, is_local: bool, applies: bool) -> Plan:

@@ -23,7 +23,7 @@ def caller_of(wiring: Wiring) -> Caller:
 
 
 def login_to(wiring: Wiring, address: Address) -> PersonLogin:
-    """How to log in, once the Workspace runs: a start under way is waited for, a stopped one is started, with its rate and cap said first."""
+    """How to log in, once the Workspace runs: a start under way is waited for, a stopped one started, its rate and cap said first."""
     from nodusctl.engine.reaching import login_of, stored_workspace
     from nodusctl.engine.waking import Lack, lack_of, wake_words
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +20,7 @@ from nodusctl.cli.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from tempfile import TemporaryDirectory
 
     from nodusctl.base.clock import Clock, Wall
     from nodusctl.base.ids import IdSource
@@ -67,14 +67,16 @@ class Wiring:
         self._paths: tuple[str, ...] = ()
         self._output: Output | None = None
         self._states: list[State] = []
-        self._folders: list[tempfile.TemporaryDirectory[str]] = []
+        self._folders: list[TemporaryDirectory[str]] = []
 
     def select(self, paths: Sequence[str]) -> None:
         """The PATHs of this command; before the project is asked for, because one of them may be the project. ``-`` is stdin."""
         self._paths = tuple(self._stdin_file() if path == "-" else path for path in paths)
 
     def _stdin_file(self) -> str:
-        folder = tempfile.TemporaryDirectory(prefix="nodusctl-")
+        from tempfile import TemporaryDirectory
+
+        folder = TemporaryDirectory(prefix="nodusctl-")
         self._folders.append(folder)
         path = Path(folder.name) / "stdin.yaml"
         path.write_text(self.surroundings.stdin.read(), encoding="utf-8")
@@ -301,6 +303,19 @@ class Wiring:
         import platformdirs
 
         return Path(platformdirs.user_data_dir("nodusctl", appauthor=False))
+
+    @property
+    def ssh_folder(self) -> Path:
+        """The folder of this user's ssh configuration."""
+        home = self.surroundings.environment.get("HOME")
+        return (Path(home) if home else Path.home()) / ".ssh"
+
+    @property
+    def ssh_reads_its_folder(self) -> bool:
+        """False where HOME is not the account's own: ssh goes by the account alone."""
+        import pwd
+
+        return self.ssh_folder == Path(pwd.getpwuid(os.geteuid()).pw_dir) / ".ssh"
 
     @property
     def crash_folder(self) -> Path:

@@ -84,7 +84,7 @@ def _tidy(text: str) -> str:
         column = layout.comments.get(number)
         if line.lstrip().startswith("#"):
             kept.append(" " * _level(lines, number, layout) + line.strip())
-        elif column is not None and line[:column].strip():
+        elif column is not None and line[:column].strip() and line[column - 1 :].lstrip().startswith("#"):
             kept.append(f"{line[:column].rstrip()}  {line[column:].rstrip()}")
         elif line.strip() or not kept or kept[-1].strip():
             kept.append(line.rstrip())
@@ -106,8 +106,7 @@ def _layout_of(text: str) -> _Layout:
         if isinstance(token, ScalarToken) and token.end_mark.line > token.start_mark.line:
             last = token.end_mark.line if token.end_mark.column else token.end_mark.line - 1
             inside.update(range(token.start_mark.line + (0 if token.style in ("'", '"', None, "") else 1), last + 1))
-        for one in _held(token):
-            comments[one.start_mark.line] = one.start_mark.column
+        comments.update((one.start_mark.line, one.start_mark.column) for one in _held(token))
     return _Layout(comments, frozenset(inside))
 
 

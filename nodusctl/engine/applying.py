@@ -21,6 +21,7 @@ from nodusctl.engine.secret_values import fingerprints
 from nodusctl.executor.drive import drive
 from nodusctl.executor.outside import Outside
 from nodusctl.executor.runs import Interrupts, Limits, ObjectOutcome
+from nodusctl.lifecycle.homes import restore_is_pending
 from nodusctl.plan.hashing import plan_hash
 from nodusctl.plan.plan import Plan
 from nodusctl.plan.reasons import BlockingReason
@@ -133,8 +134,18 @@ def _consume(start: _Start) -> _Consumed:
     if after.records:
         journal.consume(_consumption(start, digest_shown, after))
     unfinished = () if start.settings.is_saved_plan else _unfinished(journal.snapshot())
-    own = (action.address for action in plan.actions if action.address not in skipped)
-    return _Consumed(snapshot=journal.snapshot(), touched=tuple(dict.fromkeys((*own, *unfinished))))
+    own = tuple(action.address for action in plan.actions if action.address not in skipped)
+    touched = dict.fromkeys((*own, *_under_changed_keys(own, snapshot), *unfinished))
+    return _Consumed(snapshot=journal.snapshot(), touched=tuple(touched))
+
+
+def _under_changed_keys(own: Iterable[Address], snapshot: Snapshot) -> Iterable[Address]:
+    """Running Workspaces that an SSHKey of this plan may log in to: a key takes effect, or ends its sessions, with the apply that says so."""
+    changed = {address.name for address in own if address.kind == "sshkey"}
+    for standing in snapshot if changed else ():
+        named = set(standing.record.spec.get("sshKeys") or changed)
+        if standing.record.address.kind == "workspace" and standing.status.phase is Phase.RUNNING and named & changed:
+            yield standing.record.address
 
 
 def _hmacs(start: _Start, snapshot: Snapshot) -> dict[Address, Mapping[str, str]]:
@@ -192,6 +203,7 @@ def _unfinished(snapshot: Snapshot) -> Iterable[Address]:
     for standing in snapshot:
         record, status = standing.record, standing.status
         is_on_its_way = record.address.kind == "workspace" and (status.phase in UNFINISHED or status.start_is_asked)
+        is_on_its_way = is_on_its_way or restore_is_pending(record, status)
         if is_on_its_way or standing.has_open_intent or record.deletion_requested_at is not None:
             yield record.address
 

@@ -20,6 +20,7 @@ from nodusctl.engine.inspect_selector import Selector
 from nodusctl.engine.inspect_status import status_document
 from nodusctl.ports.journal import Journal, StoredObject
 from nodusctl.resources.kinds import API_VERSION, KINDS, KindFacts
+from nodusctl.state.requests import OWN_REQUESTS
 from nodusctl.state.snapshot import Snapshot
 
 
@@ -77,7 +78,7 @@ def envelope(stored: StoredObject, snapshot: Snapshot, *, project: str, now: dat
         "uid": record.uid,
         "generation": record.generation,
         "labels": dict(record.labels),
-        "annotations": dict(record.annotations),
+        "annotations": {key: text for key, text in record.annotations.items() if key not in OWN_REQUESTS},
         "creationTimestamp": format_time(record.created_at.replace(microsecond=0)),
         "deletionTimestamp": format_time(record.deletion_requested_at) if record.deletion_requested_at else "",
     }

@@ -28,8 +28,8 @@ project: {name}
 state: sqlite:///.nodus/state.db
 
 providers:
-  # The embedded provider: machines on this computer. With rateUSDPerHour your own hardware gets an hourly rate in plans and receipts.
-  here: {{type: local, rateUSDPerHour: "0.00"}}
+  # The embedded provider: machines on this computer. With rateUSDPerHour: "0.12" your own hardware has a price in plans and receipts.
+  here: {{type: local}}
   # A simulated cloud to learn on; see `nodusctl sim --help`.
   # sim: {{type: simulated}}
 

@@ -1,4 +1,4 @@
-"""Where a browser tool answers on a running machine, with the token that opens it: asked of the machine itself, and shown only to whoever asks.
+"""Where a browser tool answers on a running machine, and the token that opens it: asked of the machine, shown only to whoever asks.
 
 ``status`` shows the address as it was when the session began; a tool that died meanwhile may have come back on another port.
 """
@@ -28,7 +28,7 @@ class OpenTool:
     token: str = field(repr=False)
 
     def url(self, port: int) -> str:
-        """The address under which it opens at once, by way of ``port`` of this computer. VS Code in the browser asks for the token instead."""
+        """The address that opens it by way of ``port`` of this computer. VS Code in the browser asks for the token instead."""
         plain = tool_url(self.tool, port)
         return f"{plain}?token={self.token}" if self.tool == "Jupyter" else plain
 
@@ -43,6 +43,11 @@ def open_tool(address: Address, tool: str, *, journal: Journal, reach: Reach) ->
     if not answer.has_answered or not answer.port:
         raise UserError(_unavailable(address, tool, answer.seen or "it runs without one in the browser"))
     return OpenTool(tool=tool, port=answer.port, token=journal.secret(token_name(attempt.uid)) or "")
+
+
+def not_served(address: Address, tool: str) -> UserError:
+    """What to raise where the Workspace doesn't serve the tool at all."""
+    return UserError(_unavailable(address, tool, "spec.tools doesn't name it, or this provider doesn't serve it"))
 
 
 def _answer(address: Address, tool: str, reply: object) -> ToolAnswer:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from nodusctl.base.diagnostics import error
 from nodusctl.base.exits import ExitCode, UserError
@@ -21,6 +22,8 @@ from nodusctl.engine.applying import ApplyResult, ApplySettings, resume
 from nodusctl.engine.locking import under_plan_lock
 from nodusctl.executor.outside import Outside
 from nodusctl.executor.runs import Interrupts
+from nodusctl.lifecycle.homes import restore_is_pending
+from nodusctl.plan.facts import phase_class
 from nodusctl.ports.journal import Consumption
 from nodusctl.state.records import PutRecord, Record
 from nodusctl.state.snapshot import Snapshot, Standing
@@ -28,6 +31,7 @@ from nodusctl.state.status import Phase
 
 Change = Callable[[Record, datetime], Record]
 _STOP_REQUEST, _START_REQUEST = "nodus.dev/stop-requested-at", "nodus.dev/start-requested-at"
+_REFRESH_REQUEST = "nodus.dev/refresh-secrets-requested-at"
 
 
 def start(address: Address, *, outside: Outside, command: str, settings: ApplySettings, interrupts: Interrupts) -> ApplyResult:
@@ -37,7 +41,7 @@ def start(address: Address, *, outside: Outside, command: str, settings: ApplySe
         fix = "Plan and apply it once, so that an offer and its price are approved:\n  nodusctl apply"
         raise UserError(error("Forbidden", "No offer is approved for this Workspace.", fix=fix, address=str(address)))
     under_plan_lock(outside.claims, command, settings.lock_timeout, lambda: _write(address, _started, outside, command))
-    return resume(outside, (address,), settings, interrupts)
+    return resume(outside, (*_home_to_restore(outside, standing), address), settings, interrupts)
 
 
 def stop(
@@ -65,6 +69,25 @@ def workspace(outside: Outside, address: Address) -> Standing:
     if standing is None:
         raise UserError(error("NotFound", "No such Workspace.", f"{address} is not in the state.", "See what is:\n  nodusctl get ws"))
     return standing
+
+
+def refresh_secrets(address: Address, *, outside: Outside, command: str, settings: ApplySettings, interrupts: Interrupts) -> ApplyResult:
+    """Give a running Workspace the latest versions of its Secrets; UserError where it doesn't run (its next start takes them anyway)."""
+    standing = workspace(outside, address)
+    if phase_class(standing.status.phase) != "up":
+        detail = f"{address} is {standing.status.phase}; a start takes the latest versions by itself."
+        raise UserError(
+            error("Conflict", "No session holds these secrets.", detail, f"nodusctl start {address.name}", address=str(address))
+        )
+    change = partial(_asked, request=_REFRESH_REQUEST)
+    under_plan_lock(outside.claims, command, settings.lock_timeout, lambda: _write(address, change, outside, command))
+    return resume(outside, (address,), settings, interrupts)
+
+
+def _home_to_restore(outside: Outside, standing: Standing) -> tuple[Address, ...]:
+    """The home Volume where a restore of it was asked for and not finished: it comes before the start."""
+    home = outside.journal.snapshot().get(Address("volume", str(standing.record.spec.get("volume", ""))))
+    return (home.record.address,) if home is not None and restore_is_pending(home.record, home.status) else ()
 
 
 def _preempt_start(outside: Outside, address: Address) -> None:
@@ -100,19 +123,19 @@ def _write(address: Address, change: Change, outside: Outside, command: str) -> 
 
 
 def _started(record: Record, now: datetime) -> Record:
-    return _with_state(_asked(record, _START_REQUEST, now), "Running")
+    return _with_state(_asked(record, now, request=_START_REQUEST), "Running")
 
 
 def _stopped(record: Record, now: datetime) -> Record:
     has_windows = bool(record.spec.get("schedule")) or "nodus.dev/windows" in record.annotations
-    return _asked(record, _STOP_REQUEST, now) if has_windows else _parked(record, now)
+    return _asked(record, now, request=_STOP_REQUEST) if has_windows else _parked(record, now)
 
 
 def _parked(record: Record, now: datetime) -> Record:
     return _with_state(record, "Stopped")
 
 
-def _asked(record: Record, request: str, now: datetime) -> Record:
+def _asked(record: Record, now: datetime, *, request: str) -> Record:
     """The request at ``now``; a moment later where it was already made at this very one, since an equal value asks for nothing."""
     former = record.annotations.get(request)
     moment = max(now, parse_time(former) + timedelta(milliseconds=1)) if former else now

@@ -72,7 +72,9 @@ def why_no_wake(stored: StoredObject, last_open: datetime | None, now: datetime)
     ends = [a.timings.finished_at for a in stored.attempts if a.timings.finished_at is not None]
     age = now - max((*ends, stopped_at))
     if age < _QUIET:
-        return f"it was stopped {format_duration(max(age, timedelta(0)) // _SECOND * _SECOND)} ago, and a connection starts it after 30m only"
+        return (
+            f"it was stopped {format_duration(max(age, timedelta(0)) // _SECOND * _SECOND)} ago, and a connection starts it after 30m only"
+        )
     if last_open is not None and last_open >= stopped_at - _OPEN_SLACK:
         return "a connection from this computer was open when it was stopped, and may only be reconnecting"
     return ""

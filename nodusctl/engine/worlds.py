@@ -15,7 +15,7 @@ from nodusctl.engine.secret_values import planned_fingerprints
 from nodusctl.engine.specs import Specs
 from nodusctl.plan.plan import AllowFlags, Basis
 from nodusctl.planner.ignoring import parse_ignored
-from nodusctl.planner.world import Market, Policy, Reach, Removal, World
+from nodusctl.planner.world import HomeChange, Market, Policy, Reach, Removal, World
 from nodusctl.ports.journal import Journal
 from nodusctl.ports.prices import PriceSource
 from nodusctl.ports.providers import ProviderSet
@@ -61,8 +61,9 @@ def gather(
     who: str,
     request: Circumstances,
     removal: Removal | None = None,
+    home_change: HomeChange | None = None,
 ) -> World:
-    """One World at one moment. ``specs`` None is a removal, which compares no file.
+    """One World at one moment. ``specs`` None is a removal or a change of a home's revisions, which compare no file.
 
     The order of new uids is fixed (lineage, then plan), so that counted ones repeat.
     """
@@ -94,6 +95,7 @@ def gather(
         resources=resources,
         reach=reach,
         removal=removal,
+        home_change=home_change,
         markets=markets,
         is_offline=request.is_offline,
         book=book,

@@ -13,7 +13,8 @@ from nodusctl.state.terms import Terms
 
 
 class Verb(StrEnum):
-    """What happens to the object; the marks of cli.md are ``+ ~ ± - <=`` and, for a kept Volume and a move, ``=`` and ``>``."""
+    """What happens to the object; the marks of cli.md are ``+ ~ ± - <=`` and, for a kept Volume, a move and a home's
+    revisions, ``=``, ``>`` and ``<<`` (restore) or ``-`` (prune)."""
 
     CREATE = "create"
     UPDATE = "update"
@@ -22,17 +23,23 @@ class Verb(StrEnum):
     KEEP = "keep"
     MOVE = "move"
     ADOPT = "adopt"
+    RESTORE = "restore"
+    PRUNE = "prune"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionFacts:
-    """The facts an Action relies on, re-checked at apply. Empty strings and zeros for an object that doesn't exist yet."""
+    """The facts an Action relies on, re-checked at apply. Empty strings and zeros for an object that doesn't exist yet.
+
+    ``disk`` is the standing of a Volume's live disk where a restore replaces it (``3`` saved, ``3+`` newer than revision 3).
+    """
 
     uid: str = ""
     generation: int = 0
     phase: str = ""
     revision: int = 0
     holder: str = ""
+    disk: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +47,7 @@ class Action:
     """One object's part.
 
     ``spec`` is the desired canonical spec with defaults (None for a removal); ``applied``/``labels``/``annotations`` as written.
+    ``restores_revision`` belongs to RESTORE, ``keeps_revisions`` (how many stay) to PRUNE; both are 0 elsewhere.
     ``terms`` are the offers apply may try, in order, with their ceilings. ``secret_hmacs`` stand in the file, not in the plan hash.
     """
 
@@ -56,6 +64,8 @@ class Action:
     line: int = 0
     moved_from: Address | None = None
     discards_home: bool = False
+    restores_revision: int = 0
+    keeps_revisions: int = 0
     terms: tuple[Terms, ...] = ()
     secret_hmacs: Mapping[str, str] | None = None
     notes: tuple[str, ...] = ()

@@ -11,6 +11,7 @@ from typing import assert_never
 from nodusctl.base.ids import Address
 from nodusctl.plan.actions import Action, ActionFacts, Verb
 from nodusctl.plan.changes import ChangeClass
+from nodusctl.state.requests import standing_mark
 from nodusctl.state.snapshot import Snapshot, Standing
 from nodusctl.state.status import Phase
 
@@ -42,13 +43,15 @@ def facts_for(verb: Verb, address: Address, change_class: ChangeClass, snapshot:
     if standing is None:
         return ActionFacts(holder=_holder(home))
     is_removal = verb is Verb.DELETE
+    is_of_revisions = verb in {Verb.RESTORE, Verb.PRUNE}
     needs_phase = is_removal or verb is Verb.RESTART or change_class in _PHASE_MATTERS
     return ActionFacts(
         uid=standing.record.uid,
         generation=standing.record.generation,
         phase=phase_class(standing.status.phase) if needs_phase and address.kind != "volume" else "",
-        revision=_revision(standing) if is_removal else 0,
-        holder=_holder(standing) if is_removal else _holder(home),
+        revision=_revision(standing) if is_removal or is_of_revisions else 0,
+        holder=_holder(standing) if is_removal or verb is Verb.RESTORE else _holder(home),
+        disk=_disk(standing) if verb is Verb.RESTORE else "",
     )
 
 
@@ -64,6 +67,7 @@ def moved_fact(action: Action, snapshot: Snapshot) -> str:
         ("phase", then.phase, now.phase),
         ("saved revision", then.revision, now.revision),
         ("holder", then.holder, now.holder),
+        ("disk", then.disk, now.disk),
     )
     for name, before, after in checks:
         if before != after:
@@ -78,6 +82,10 @@ def home_of(action: Action) -> str:
         return ""
     name = action.spec.get("volume")
     return name if isinstance(name, str) else ""
+
+
+def _disk(standing: Standing) -> str:
+    return standing_mark(standing.status.volume) if standing.status.volume is not None else ""
 
 
 def _revision(standing: Standing) -> int:

@@ -42,5 +42,7 @@ def _hashed_action(action: Action) -> dict[str, Any]:
         "annotations": as_json(action.annotations),
         "movedFrom": as_json(action.moved_from),
         "discardsHome": action.discards_home,
+        **({"restoresRevision": action.restores_revision} if action.restores_revision else {}),
+        **({"keepsRevisions": action.keeps_revisions} if action.keeps_revisions else {}),
         "offers": [[terms.offer_key, str(terms.ceiling_usd_per_hour)] for terms in action.terms],
     }

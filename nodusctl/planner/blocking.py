@@ -14,10 +14,12 @@ from nodusctl.planner.budgets import block_budgets
 from nodusctl.planner.capacity_reasons import capacity_reasons, provider_reasons
 from nodusctl.planner.costs import Costed
 from nodusctl.planner.drafts import Draft
+from nodusctl.planner.homes import home_reasons
 from nodusctl.planner.market import Marketplace
 from nodusctl.planner.money_reasons import age_reasons, budget_reasons, cap_reasons, edge_reasons, policy_reasons
 from nodusctl.planner.object_reasons import intent_reasons, leaving_reasons, mutability_reasons, volume_reasons
 from nodusctl.planner.removals import removal_reasons
+from nodusctl.planner.secret_reasons import secret_reasons
 from nodusctl.planner.world import World
 
 
@@ -44,6 +46,8 @@ def all_reasons(found: Considered, specs: Mapping[Address, Mapping[str, Any]], w
         *volume_reasons(found.drafts, world, found.moved),
         *intent_reasons(world),
         *removal_reasons(found.removals, world),
+        *home_reasons(world),
+        *secret_reasons(found.drafts, specs, world),
         *capacity_reasons(seats, market, world),
         *provider_reasons(world, seats),
         *cap_reasons(costs),

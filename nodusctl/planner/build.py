@@ -16,6 +16,7 @@ from nodusctl.planner.blocking import Considered, all_reasons
 from nodusctl.planner.costs import costed
 from nodusctl.planner.drafts import Asked, Draft, FormerDefaults, draft
 from nodusctl.planner.due import due_steps
+from nodusctl.planner.homes import home_actions
 from nodusctl.planner.market import Marketplace, marketplace
 from nodusctl.planner.moves import move_hints, moves_of, renamed_volumes
 from nodusctl.planner.needs import Urgency, need_of
@@ -34,7 +35,7 @@ def build_plan(world: World, former_defaults: FormerDefaults) -> Plan:
     """The plan of one World. ``former_defaults`` fills in defaults of a spec that was applied before (``resources.decode``)."""
     moved, move_reasons = moves_of(world.resources, world.reach.written, world.snapshot)
     drafts = _drafts(world, moved, former_defaults)
-    removals = removals_by_word(world) if world.removal is not None else removals_by_absence(world, moved.values())
+    removals = _without_files(world) if not _compares_files(world) else removals_by_absence(world, moved.values())
     market = marketplace(world)
     specs = _specs(world, drafts)
     needs = [need for one in drafts if (need := need_of(one, world, moved, specs)) is not None]
@@ -67,7 +68,7 @@ def build_plan(world: World, former_defaults: FormerDefaults) -> Plan:
 
 
 def _drafts(world: World, moved: Mapping[Address, Address], former_defaults: FormerDefaults) -> tuple[Draft, ...]:
-    if world.removal is not None:
+    if not _compares_files(world):
         return ()
     targets, renamed = frozenset(world.reach.targets), renamed_volumes(moved)
     chosen = [one for one in in_dependency_order(world.resources) if not targets or one.address in targets]
@@ -89,6 +90,14 @@ def _drafts(world: World, moved: Mapping[Address, Address], former_defaults: For
         )
         for one in chosen
     )
+
+
+def _compares_files(world: World) -> bool:
+    return world.removal is None and world.home_change is None
+
+
+def _without_files(world: World) -> tuple[Action, ...]:
+    return removals_by_word(world) if world.removal is not None else home_actions(world)
 
 
 def _with_terms(drafts: Iterable[Draft], seats: Iterable[Seated], market: Marketplace, world: World) -> tuple[Action, ...]:

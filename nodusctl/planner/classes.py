@@ -11,6 +11,7 @@ from typing import Any, assert_never
 from nodusctl.plan.changes import ChangeClass, FieldChange
 from nodusctl.plan.facts import phase_class
 from nodusctl.planner.diff import Difference
+from nodusctl.planner.homes import dropped_by
 from nodusctl.resources.kinds import KINDS, kind_named
 from nodusctl.resources.mutability import ChangeHint, Mutability, hint_for, rule_for
 from nodusctl.state.snapshot import Standing
@@ -35,6 +36,12 @@ _WEIGHT = {
 
 def field_change(kind: str, difference: Difference, standing: Standing) -> FieldChange:
     """One line of a plan. ``kind`` is the kind's own name (``Workspace``)."""
+    dropped = _dropped_revisions(difference, standing)
+    if dropped:
+        note = f"drops revision{'s' if len(dropped) > 1 else ''} {', '.join(str(number) for number in dropped)}"
+        return FieldChange(
+            path=difference.dotted, before=difference.before, after=difference.after, change_class=ChangeClass.DESTROYS, note=note
+        )
     change_class = _class_of(kind, difference, standing)
     rule = rule_for(kind, difference.field)
     waits = rule is Mutability.NEXT_START and change_class is ChangeClass.REPRICES
@@ -71,6 +78,13 @@ def _class_of(kind: str, difference: Difference, standing: Standing) -> ChangeCl
             return _rule_class(rule_for(kind, difference.field), standing)
         case never:
             assert_never(never)
+
+
+def _dropped_revisions(difference: Difference, standing: Standing) -> tuple[int, ...]:
+    """What a lower limit drops at once."""
+    if difference.dotted != "spec.revisionHistoryLimit" or standing.status.volume is None or not isinstance(difference.after, int):
+        return ()
+    return dropped_by(standing.status.volume.revisions, difference.after)
 
 
 def _state_class(difference: Difference, standing: Standing) -> ChangeClass:

@@ -79,7 +79,7 @@ def draft(resource: Resource, snapshot: Snapshot, asked: Asked, former_defaults:
     changes = (
         *(field_change(resource.kind, one, standing) for one in differences(record.spec, desired)),
         *_text_changes(resource, record),
-        *_secret_changes(standing, asked),
+        *_secret_changes(standing, asked, desired),
         *_return_of_retained(record),
     )
     changes = tuple(_following_a_move(change, asked) for change in changes)
@@ -165,11 +165,12 @@ def _text_changes(resource: Resource, record: Record) -> tuple[FieldChange, ...]
     )
 
 
-def _secret_changes(standing: Standing, asked: Asked) -> tuple[FieldChange, ...]:
-    """One line a key whose bytes are others; the values themselves are never here."""
+def _secret_changes(standing: Standing, asked: Asked, desired: Mapping[str, Any]) -> tuple[FieldChange, ...]:
+    """One line a key whose bytes are others; the values themselves are never here. A key no file writes (``secret set``) stays."""
     known = standing.status.secret.hmacs if standing.status.secret is not None else {}
     if asked.hmacs is None:
         return ()
+    kept = {key for group in ("data", "stringData", "valueFrom") for key in desired.get(group) or ()} - set(asked.hmacs)
     return tuple(
         FieldChange(
             path=f"value of {key}",
@@ -178,7 +179,7 @@ def _secret_changes(standing: Standing, asked: Asked) -> tuple[FieldChange, ...]
             change_class=ChangeClass.FREE,
             note="a new version" if key in known and key in asked.hmacs else "",
         )
-        for key in sorted({**known, **asked.hmacs})
+        for key in sorted({*known, *asked.hmacs} - kept)
         if known.get(key) != asked.hmacs.get(key)
     )
 

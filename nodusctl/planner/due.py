@@ -10,6 +10,7 @@ from datetime import timedelta
 
 from nodusctl.attempts.intents import Intent, StepKind
 from nodusctl.base.durations import format_duration
+from nodusctl.lifecycle.homes import restore_is_pending
 from nodusctl.plan.plan import DueStep
 from nodusctl.planner.world import World
 from nodusctl.state.snapshot import Standing
@@ -48,6 +49,8 @@ def _on_its_way(standing: Standing) -> Iterator[DueStep]:
     if record.address.kind == "volume":
         if record.deletion_requested_at is not None:
             yield DueStep(address=record.address, what="finish the removal", because="it is being removed")
+        elif restore_is_pending(record, status):
+            yield DueStep(address=record.address, what="restore a revision", because="its owner asked for it")
         return
     if record.address.kind != "workspace":
         return

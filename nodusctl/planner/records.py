@@ -16,11 +16,12 @@ from nodusctl.plan.actions import Action, Verb
 from nodusctl.plan.changes import ChangeClass
 from nodusctl.plan.plan import Plan
 from nodusctl.planner.diff import plain
+from nodusctl.planner.homes import annotations_after
 from nodusctl.planner.removals import has_outside_things
 from nodusctl.resources.sshkey import fingerprint
 from nodusctl.state.records import PutRecord, Record, RecordChange, RemoveRecord
 from nodusctl.state.snapshot import Snapshot, Standing
-from nodusctl.state.status import ObjectStatus, Phase, SecretStanding
+from nodusctl.state.status import ObjectStatus, Phase, SecretStanding, VolumeStanding
 from nodusctl.state.terms import Approval
 
 RESTART_REQUEST = "nodus.dev/restart-requested-at"
@@ -83,6 +84,8 @@ def _after(action: Action, snapshot: Snapshot, ids: IdSource, circumstances: App
             return _updated(action, _present(action, standing), circumstances)
         case Verb.KEEP:
             return PutRecord(replace(_present(action, standing).record, is_retained=True)), None
+        case Verb.RESTORE | Verb.PRUNE:
+            return _asked_of_home(action, _present(action, standing), circumstances), None
         case Verb.DELETE:
             return _deleted(action, _present(action, standing), circumstances), None
         case _:
@@ -160,7 +163,8 @@ def _with_kind_parts(status: ObjectStatus, action: Action, record: Record, circu
     hmacs = {key: text for key, text in read.items() if key in keys} if read is not None else None
     if hmacs is None or (known is not None and dict(known.hmacs) == hmacs):
         return status
-    return replace(status, secret=SecretStanding(version=known.version + 1 if known is not None else 1, hmacs=hmacs))
+    standing = known if known is not None else SecretStanding(version=0, hmacs={})
+    return replace(status, secret=standing.followed_by(hmacs, circumstances.now, circumstances.by))
 
 
 def _deleted(action: Action, standing: Standing, circumstances: Applying) -> RecordChange:
@@ -169,6 +173,12 @@ def _deleted(action: Action, standing: Standing, circumstances: Applying) -> Rec
     return PutRecord(
         replace(standing.record, deletion_requested_at=circumstances.now, discards_home=action.discards_home, is_retained=False)
     )
+
+
+def _asked_of_home(action: Action, standing: Standing, circumstances: Applying) -> RecordChange:
+    disk = standing.status.volume or VolumeStanding()
+    annotations = annotations_after(action, standing.record.annotations, disk, circumstances.now)
+    return PutRecord(replace(standing.record, annotations=annotations))
 
 
 def _approval(action: Action, former: Approval | None, circumstances: Applying) -> Approval | None:

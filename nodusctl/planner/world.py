@@ -75,6 +75,15 @@ class Removal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HomeChange:
+    """A change of one Volume's revisions by the owner's word: bring ``restores`` back or keep the newest ``keeps``; the other is 0."""
+
+    volume: Address
+    restores: int = 0
+    keeps: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """The project's limits a plan is held against; None where one isn't set."""
 
@@ -88,7 +97,7 @@ class World:
     """One moment.
 
     ``secret_hmacs`` holds the keyed HMACs of each Secret whose values could be read; one that is missing is read at apply.
-    ``startups`` are past start times by offering id. ``removal`` set means the files are not compared at all.
+    ``startups`` are past start times by offering id. ``removal`` or ``home_change`` set means the files are not compared at all.
     """
 
     basis: Basis
@@ -100,6 +109,7 @@ class World:
     resources: tuple[Resource, ...] = ()
     reach: Reach = Reach()
     removal: Removal | None = None
+    home_change: HomeChange | None = None
     markets: tuple[Market, ...] = ()
     is_offline: bool = False
     book: PriceBook = EMPTY_BOOK

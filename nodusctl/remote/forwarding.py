@@ -58,6 +58,15 @@ def forwarding(words: Sequence[str], port: int, limit_seconds: float = 20.0) -> 
             ssh.wait()
 
 
+def takes_token(port: int, token: str) -> bool:
+    """True where JupyterLab with this token answers on a port of this computer."""
+    request = f"GET /api/status HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: token {token}\r\nConnection: close\r\n\r\n"
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=3.0) as connection:
+        connection.sendall(request.encode())
+        return connection.recv(64).startswith(b"HTTP/1.1 200")
+    return False
+
+
 def _takes_connections(port: int) -> bool:
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1.0):
         return True

@@ -27,7 +27,7 @@ def last_open(trace: Path) -> datetime | None:
 
 
 def carry(host: str, port: int, trace: Path, source: int = 0, sink: int = 1) -> None:
-    """Connect and carry both ways until the machine closes, or this side has closed and the machine has said all. OSError: no connection."""
+    """Connect and carry both ways until the machine has said all. OSError where there is no connection."""
     with socket.create_connection((host, port), timeout=15.0) as connection:
         connection.settimeout(None)
         with contextlib.suppress(OSError):

@@ -21,7 +21,7 @@ _HEAD = "# Written by `nodusctl ssh-config --install`, a section a project; what
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostEntry:
-    """One Workspace. ``user`` is "" where no machine has told it yet; ``proxy`` are the words of the ProxyCommand before the host's name."""
+    """One Workspace. ``user`` is "" where no machine has told it yet; ``proxy`` are the ProxyCommand's words before the host."""
 
     name: str
     alias: str
@@ -69,7 +69,7 @@ def section_text(project: str, entries: Sequence[HostEntry]) -> str:
 
 
 def install(ssh_folder: Path, project: str, section: str) -> Installed:
-    """Put the section into our file and the Include into the user's; doing it again changes nothing. OSError where a file can't be written."""
+    """Put the section into our file and the Include into the user's; again changes nothing. OSError where a file can't be written."""
     ssh_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     entries, config = ssh_folder / "config.d" / "nodusctl", ssh_folder / "config"
     entries.parent.mkdir(mode=0o700, exist_ok=True)

@@ -1,7 +1,7 @@
 """The Actions of a plan, one block an object: mark, address, change class, and each changed field.
 
 The mark says it, colour only repeats it: ``+`` create, ``~`` update, ``±`` restart or replace, ``-`` delete, ``=`` keep, ``>`` move,
-``<=`` adopt.
+``<=`` adopt, ``<<`` restore.
 """
 
 from __future__ import annotations
@@ -24,9 +24,15 @@ _MARKS = {
     Verb.KEEP: ("=", "cyan"),
     Verb.MOVE: (">", "blue"),
     Verb.ADOPT: ("<=", "blue"),
+    Verb.RESTORE: ("<<", "magenta"),
+    Verb.PRUNE: ("-", "red"),
 }
 _REPLACING = frozenset({ChangeClass.REPLACES, ChangeClass.RESTARTS})
 _GRAVE = frozenset({ChangeClass.DESTROYS, ChangeClass.ENDS_SESSION, ChangeClass.REPLACES, ChangeClass.RESTARTS})
+
+
+_SAID = {Verb.KEEP: "  kept", Verb.RESTORE: "  restore", Verb.PRUNE: "  prune"}
+"""Words beside the name where the mark alone says too little."""
 
 
 def action_lines(action: Action, cost: CostLine | None, style: Style) -> Iterator[str]:
@@ -34,7 +40,7 @@ def action_lines(action: Action, cost: CostLine | None, style: Style) -> Iterato
     mark, colour = _MARKS[Verb.RESTART if action.change_class in _REPLACING else action.verb]
     name = f"{action.moved_from} -> {action.address}" if action.moved_from is not None else str(action.address)
     place = f"  ({action.source}:{action.line})" if action.source and action.line else ""
-    kept = "  kept" if action.verb is Verb.KEEP else ""
+    kept = _SAID.get(action.verb, "")
     head = f"{style.paint(f'{mark:<2}', colour, 'bold')} {style.paint(name, 'bold')}"
     yield f"{head}{kept}{_class(action.change_class, cost, style)}{style.paint(place, 'dim')}"
     changes = tuple(_written(action)) if action.verb is Verb.CREATE else tuple(_change(change, cost) for change in action.changes)
@@ -85,7 +91,11 @@ def _shown_class(change_class: ChangeClass, cost: CostLine | None) -> str:
 
 def _change(change: FieldChange, cost: CostLine | None) -> tuple[str, str, str]:
     note = f"  ({change.note})" if change.note else ""
-    return change.path, f"{shown_value(change.before)} -> {shown_value(change.after)}{note}", _shown_class(change.change_class, cost)
+    return (
+        change.path,
+        f"{_shown_field(change.path, change.before)} -> {_shown_field(change.path, change.after)}{note}",
+        _shown_class(change.change_class, cost),
+    )
 
 
 def _written(action: Action) -> Iterator[tuple[str, str, str]]:
@@ -96,7 +106,19 @@ def _written(action: Action) -> Iterator[tuple[str, str, str]]:
                 yield f"key {key}", "(value not shown)", ""
         return
     for path, value in _leaves("spec", action.applied or {}):
-        yield path, shown_value(value), ""
+        yield path, _shown_field(path, value), ""
+
+
+def _shown_field(path: str, value: Any) -> str:
+    """``spec.secrets`` by name and version, ``[wandb@3, hf]``; anything else as it is."""
+    if path != "spec.secrets" or not isinstance(value, (list, tuple)):
+        return shown_value(value)
+    return f"[{', '.join(_mount(one) for one in value)}]"
+
+
+def _mount(mount: Mapping[str, Any]) -> str:
+    version = mount.get("version")
+    return f"{mount.get('name', '')}@{version}" if version is not None else str(mount.get("name", ""))
 
 
 def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -24,6 +24,8 @@ _SUMMARY = (
     (Verb.RESTART, "to restart"),
     (Verb.MOVE, "moved"),
     (Verb.ADOPT, "to adopt"),
+    (Verb.RESTORE, "to restore"),
+    (Verb.PRUNE, "to prune"),
     (Verb.KEEP, "kept"),
     (Verb.DELETE, "to remove"),
 )

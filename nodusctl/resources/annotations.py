@@ -8,14 +8,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from nodusctl.base.timestamps import parse_time
+from nodusctl.resources.windows import parse_windows
 
 PREFIX = "nodus.dev/"
 REQUEST_ACTIONS = ("start", "stop", "restart", "refresh-secrets")
-_DAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
-_DAYS = rf"{_DAY}(?:-{_DAY})?(?:,{_DAY}(?:-{_DAY})?)*"
-_WINDOW = re.compile(
-    rf"{_DAYS} (?:[01][0-9]|2[0-3]):[0-5][0-9]-(?:(?:[01][0-9]|2[0-3]):[0-5][0-9]|24:00) (?P<zone>[A-Za-z][A-Za-z0-9_+/-]*)\Z"
-)
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
 _ENV_NAMES = re.compile(r"\s*[A-Za-z_][A-Za-z0-9_]*\s*(,\s*[A-Za-z_][A-Za-z0-9_]*\s*)*\Z")
 
@@ -31,24 +27,11 @@ class AnnotationFacts:
 
 
 def _check_windows(text: str) -> str:
-    wanted = "it is windows such as 'Mon-Fri 09:00-17:00 Europe/Madrid', several separated by ';'"
-    for part in text.split(";"):
-        found = _WINDOW.match(part.strip())
-        if found is None:
-            return wanted
-        if not _is_zone(found["zone"]):
-            return f"{found['zone']!r} is no time zone of the IANA database"
-    return ""
-
-
-def _is_zone(name: str) -> bool:
-    from zoneinfo import ZoneInfo
-
     try:
-        ZoneInfo(name)
-    except (OSError, ValueError, KeyError):
-        return False
-    return True
+        parse_windows(text)
+    except ValueError as problem:
+        return str(problem)
+    return ""
 
 
 def _check_flag(text: str) -> str:

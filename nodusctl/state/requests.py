@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from nodusctl.base.timestamps import format_time
+from nodusctl.base.timestamps import format_time, parse_time
 from nodusctl.state.status import VolumeStanding
 
 RESTORE_REQUEST = "nodus.dev/restore-requested"
@@ -49,6 +49,12 @@ def read_prune(annotations: Mapping[str, str]) -> int | None:
     """How many revisions the owner wanted kept; None where nobody asked."""
     found = _PRUNE.match(annotations.get(PRUNE_REQUEST, ""))
     return int(found["keep"]) if found else None
+
+
+def asked_at(former: str, now: datetime) -> datetime:
+    """When a request is made: now, or just after ``former`` (the annotation's text so far), since an equal text asks for nothing."""
+    earlier = former.rpartition("@")[2]
+    return max(now, parse_time(earlier) + timedelta(milliseconds=1)) if earlier else now
 
 
 def standing_mark(standing: VolumeStanding) -> str:

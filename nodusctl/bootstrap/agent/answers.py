@@ -60,7 +60,8 @@ def _answer(layout: Layout, request: dict[str, Any]) -> dict[str, Any]:
     elif command not in ("ready", "facts"):
         raise _RefusedError("Unsupported", "the commands are ready, facts, renew, secrets and quiesce")
     named = request.get("files") or {}
-    return {**_standing(layout, is_patient=command == "ready"), "is_quiet": is_quiet, "pushed_digest": _digest(layout, list(named) or _pushed(layout))}
+    standing = _standing(layout, is_patient=command == "ready")
+    return {**standing, "is_quiet": is_quiet, "pushed_digest": _digest(layout, list(named) or _pushed(layout))}
 
 
 def _standing(layout: Layout, *, is_patient: bool) -> dict[str, Any]:

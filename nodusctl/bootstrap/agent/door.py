@@ -57,7 +57,6 @@ def _serve_command(layout: Layout) -> str:
 
 def write_session_script(layout: Layout) -> None:
     """What a person's login runs: the pushed environment, the home, then a shell or the command that was asked for."""
-    boot = layout.boot
     environment = shlex.quote(inside.seen(layout, layout.vault_path("environment.sh")))
     secrets = inside.seen(layout, layout.vault_path("secrets"))
     lines = [

@@ -11,8 +11,9 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
-import json
 import os
+import re
+import select
 import signal
 import socket
 import subprocess
@@ -72,11 +73,8 @@ def seen(layout: Layout, path: str) -> str:
     """A path of the machine's folder or vault as it is called where sshd and sessions run."""
     if not is_isolated(layout):
         return path
-    places = {
-        layout.vault_path("secrets"): "/run/secrets",
-        layout.vault: f"{INSIDE}/vault",
-        **{layout.path(part): f"{INSIDE}/{part}" for part in _PARTS},
-    }
+    places = {layout.vault_path("secrets"): "/run/secrets", layout.vault: f"{INSIDE}/vault"}
+    places |= {layout.path(part): f"{INSIDE}/{part}" for part in _PARTS}
     for outside, within in places.items():
         if path == outside or path.startswith(outside + "/"):
             return within + path[len(outside) :]
@@ -97,26 +95,30 @@ def raise_sandbox(layout: Layout) -> None:
         os.makedirs(part, mode=0o700, exist_ok=True)
     reading, writing = os.pipe()
     told, telling = os.pipe()
+    given = _handed_over(sandbox["arguments"])
     with open(layout.log_file, "ab") as log:
         bubblewrap = subprocess.Popen(
-            [sandbox["program"], "--info-fd", str(writing), *sandbox["arguments"], "/bin/sh", "-c", _HOLD],
+            [sandbox["program"], "--info-fd", str(writing), "--args", str(given), "/bin/sh", "-c", _HOLD],
             stdin=subprocess.DEVNULL,
             stdout=telling,
             stderr=log,
             env={"PATH": "/usr/bin:/bin", processes.MARKER: layout.boot["machine"]},
-            pass_fds=(writing,),
+            pass_fds=(writing, given),
             cwd="/",
             start_new_session=True,
             preexec_fn=lambda: limits.enter(layout),  # noqa: PLW1509 - the keeper has one thread
         )
     bubblewrap.returncode = 0  # collected by the keeper with all the others, not by Popen
-    for end in (writing, telling):
+    for end in (writing, telling, given):
         os.close(end)
-    with os.fdopen(reading) as information, os.fdopen(told) as readiness:
-        text, is_up = information.read(), readiness.read() == "up\n"
-    if not is_up or not text:
+    # Neither pipe is read to its end: bubblewrap's own process keeps both open. Its information is there before anything runs inside.
+    is_up = bool(select.select([told], [], [], _RAISE_LIMIT_SECONDS)[0]) and os.read(told, 16) == b"up\n"
+    found = re.search(rb'"child-pid"\s*:\s*(\d+)', os.read(reading, 4096)) if is_up else None
+    for end in (reading, told):
+        os.close(end)
+    if found is None:
         raise OSError("the sandbox did not start: " + _last_words(layout))
-    first = int(json.loads(text)["child-pid"])
+    first = int(found[1])
     rows = processes.table()
     frame = sorted(processes.below(rows, {bubblewrap.pid}))
     write_json(layout.sandbox_file, {**processes.identity(first), "frame": [processes.identity(pid) for pid in frame]})
@@ -196,7 +198,7 @@ def spawn_beside(words: Sequence[str], layout: Layout, handle: int = -1) -> Chil
 
 
 def enter(pid: int, kinds: Sequence[str] = _KINDS) -> None:
-    """Take this process into the namespaces of ``pid``; the pid namespace counts from its next child on. OSError where the kernel refuses."""
+    """Take this process into the namespaces of ``pid``; the pid namespace counts from its next child on. OSError where that can't be."""
     opened = {kind: os.open(f"/proc/{pid}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC) for kind in (*kinds, "user")}
     strange = [kind for kind in kinds if not _is_ours(kind, opened[kind])]
     # Asked now: once in the other mount namespace there is no /proc that knows this process.
@@ -254,6 +256,14 @@ def _set_namespace(handle: int) -> None:
     if ctypes.CDLL(None, use_errno=True).setns(handle, 0) != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"the sandbox can't be entered: {os.strerror(number)}")
+
+
+def _handed_over(words: Sequence[str]) -> int:
+    """A descriptor with the arguments: on the command line everybody inside could read this computer's paths."""
+    handle = os.memfd_create("arguments")
+    os.write(handle, b"".join(os.fsencode(word) + b"\0" for word in words))
+    os.lseek(handle, 0, os.SEEK_SET)
+    return handle
 
 
 def _redirect(layout: Layout) -> None:

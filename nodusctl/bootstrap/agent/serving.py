@@ -1,6 +1,6 @@
 """The keeper's part in the browser tools: it starts each once its token is there, and again where it dies, but not for ever.
 
-A tool that dies five times within ten minutes is given up and says so in its answer; the machine lives on, because a person may be logged in.
+A tool that dies five times within ten minutes is given up and says so in its answer; the machine lives on, for a person may be logged in.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The browser tools: which there are, how each is started, and how it is proved from the user's side.
 
-A tool starts once its token was pushed, on a free port of the machine's loopback. It is proved by two questions over HTTP: with the token it
-answers, without one it refuses. The token stands in a file in the vault and is in no command line and in no environment.
+A tool starts once its token was pushed, on a free port of the machine's loopback. It is proved by two questions over HTTP: with the token
+it answers, without one it refuses. The token stands in a file in the vault and is in no command line and in no environment.
 
 The surprise: JupyterLab writes its token into its runtime folder, which is by default in the home, so that folder is moved to the vault.
 """
@@ -134,7 +134,7 @@ def _asked(layout: Layout, tool: Tool) -> dict[str, Any]:
 
 
 def probe(port: int, tool: Tool, token: str) -> str:
-    """"" where the tool answers with its token and refuses without one; else which question saw what."""
+    """ "" where the tool answers with its token and refuses without one; else which question saw what."""
     question = f"GET {tool.probe} on 127.0.0.1:{port}"
     with_token = _status(port, tool.probe, token)
     if with_token != "200":

@@ -12,7 +12,6 @@ from nodusctl.cli.app import family
 from nodusctl.cli.options import JsonOption, wiring_of
 from nodusctl.cli.settings import BY_NAME, SETTINGS, Chosen, Level
 from nodusctl.cli.wiring import Wiring
-from nodusctl.documents.document import dotted
 from nodusctl.render.style import Style
 from nodusctl.render.tables import table
 from nodusctl.resources.explain import explain
@@ -71,8 +70,10 @@ def _of_project(wiring: Wiring) -> list[Chosen]:
 
 
 def _shown(value: Any) -> str:
+    """One line: lists joined, mappings by key, and of a mapping of mappings the keys alone."""
     if isinstance(value, dict):
-        return ", ".join(f"{dotted((str(key),))}: {_shown(inner)}" if not isinstance(inner, dict) else str(key) for key, inner in value.items())
+        inner = [str(key) if isinstance(one, dict) else f"{key}: {_shown(one)}" for key, one in value.items()]
+        return ", ".join(inner)
     return ", ".join(str(one) for one in value) if isinstance(value, list) else str(value)
 
 

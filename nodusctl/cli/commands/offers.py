@@ -9,6 +9,7 @@ import typer
 from nodusctl.base.exits import ExitCode
 from nodusctl.cli.app import one_command
 from nodusctl.cli.options import JsonOption, wiring_of
+from nodusctl.cli.output.slow import told_when_slow
 from nodusctl.cli.words import usage_error
 from nodusctl.engine.inspect_offers import list_offers
 from nodusctl.render.offer_lists import offers_document, offers_text
@@ -34,14 +35,16 @@ def offers(
     """What can be launched now: shape, place, rate, where the price came from and how old it is. Best first."""
     wiring = wiring_of(context)
     spec = _spec(gpu=gpu, count=count, cpu=cpu, memory=memory, region=region, max_rate=max_rate, with_spot=with_spot)
-    found = list_offers(
-        _request(spec) if spec else None,
-        project=wiring.project.file,
-        providers=wiring.providers,
-        prices=wiring.prices,
-        now=wiring.clock.now(),
-    )
-    wiring.output(is_json=is_json).result("result", lambda style: offers_text(found, style), lambda: offers_document(found))
+    output = wiring.output(is_json=is_json)
+    with told_when_slow(output, wiring.wall, "asking the providers what they offer"):
+        found = list_offers(
+            _request(spec) if spec else None,
+            project=wiring.project.file,
+            providers=wiring.providers,
+            prices=wiring.prices,
+            now=wiring.clock.now(),
+        )
+    output.result("result", lambda style: offers_text(found, style), lambda: offers_document(found))
     return ExitCode.DONE
 
 

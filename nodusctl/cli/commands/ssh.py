@@ -21,7 +21,7 @@ def ssh(
         list[str] | None, typer.Argument(metavar="-- CMD", help="What to run there; without it, a shell.", show_default=False)
     ] = None,
 ) -> ExitCode:
-    """Log in to a Workspace, or run one command there; its exit status becomes ours. A stopped one is started, a starting one waited for."""
+    """Log in to a Workspace, or run one command there; its exit status becomes ours. A stopped one is started first."""
     from nodusctl.engine.reaching import ssh_invocation
 
     wiring = wiring_of(context)

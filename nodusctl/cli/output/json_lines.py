@@ -10,6 +10,7 @@ from nodusctl import __version__
 from nodusctl.base.clock import Wall
 from nodusctl.base.diagnostics import Diagnostic, in_order
 from nodusctl.base.exits import ExitCode
+from nodusctl.base.timestamps import format_time
 from nodusctl.cli.output.protocol import Document, Text
 from nodusctl.cli.output.streams import CleanStream
 from nodusctl.render.diagnostics import diagnostic_document
@@ -37,6 +38,9 @@ class JsonOutput:
 
     def remark(self, text: str) -> None:
         """Remarks are for people."""
+
+    def still(self, what: str, seconds: int) -> None:
+        self._say("heartbeat", {"time": format_time(self._wall.now()), "waiting": [{"step": what, "seconds": seconds}]})
 
     def progress(self) -> Progress:
         from nodusctl.cli.output.progress_json import JsonProgress

@@ -31,6 +31,10 @@ class Output(Protocol):
         """Something in passing, for people only."""
         ...
 
+    def still(self, what: str, seconds: int) -> None:
+        """Work that reports on no object has been going on for ``seconds``."""
+        ...
+
     def progress(self) -> Progress:
         """Where the executor reports to."""
         ...

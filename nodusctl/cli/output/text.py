@@ -44,6 +44,9 @@ class TextOutput:
         self._settle()
         self._err.line(text)
 
+    def still(self, what: str, seconds: int) -> None:
+        self._err.line(f"{what} … {seconds}s")
+
     def progress(self) -> Progress:
         if not self._err.isatty():
             from nodusctl.cli.output.progress_lines import LineProgress

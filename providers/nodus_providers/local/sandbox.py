@@ -20,41 +20,12 @@ AGENT_PARTS = ("agent", "etc", "run")
 TOOL_FOLDER = "jupyter"
 _SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix")
 # What programs read from /etc that names nobody and opens nothing; the rest of it stays outside.
-_ETC = [
-    "alternatives",
-    "ca-certificates",
-    "ca-certificates.conf",
-    "pki",
-    "ssl",
-    "ld.so.cache",
-    "ld.so.conf",
-    "ld.so.conf.d",
-    "localtime",
-    "timezone",
-    "profile.d",
-    "bash.bashrc",
-    "inputrc",
-    "terminfo",
-    "mime.types",
-    "protocols",
-    "services",
-    "magic",
-    "gai.conf",
-    "locale.conf",
-    "locale.alias",
-    "fonts",
-    "python3",
-    "python3.11",
-    "R",
-    "OpenCL",
-    "vulkan",
-    "cuda",
-    "ImageMagick-6",
-    "ssh/ssh_config",
-    "ssh/ssh_config.d",
-    "gitconfig",
-    "wgetrc",
-]
+_ETC = (
+    *("alternatives", "ca-certificates", "ca-certificates.conf", "pki", "ssl", "ld.so.cache", "ld.so.conf", "ld.so.conf.d"),
+    *("localtime", "timezone", "profile.d", "bash.bashrc", "inputrc", "terminfo", "mime.types", "protocols", "services", "magic"),
+    *("gai.conf", "locale.conf", "locale.alias", "fonts", "python3", "R", "OpenCL", "vulkan", "cuda", "ImageMagick-6"),
+    *("ssh/ssh_config", "ssh/ssh_config.d", "gitconfig", "wgetrc"),
+)
 _MADE_ETC: Mapping[str, str] = MappingProxyType(
     {
         "group": "root:x:0:\nnodus:x:1000:\nnogroup:x:65534:\n",

@@ -1,0 +1,60 @@
+"""``nodusctl doctor [PROVIDER]``: is this host, project, state and provider healthy; each finding with the command that mends it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from nodusctl.base.clock import SystemClock
+from nodusctl.base.exits import ExitCode, UserError
+from nodusctl.cli.app import one_command
+from nodusctl.cli.host_facts import host_facts
+from nodusctl.cli.options import JsonOption, wiring_of
+from nodusctl.cli.output.slow import told_when_slow
+from nodusctl.cli.wiring import Wiring
+from nodusctl.engine.checkup import Area, host_areas, mended
+from nodusctl.engine.checkup_providers import provider_areas
+from nodusctl.engine.checkup_state import state_areas
+from nodusctl.render.checkups import checkup_document, checkup_text
+
+
+def doctor(
+    context: typer.Context,
+    *,
+    provider: Annotated[
+        str,
+        typer.Argument(metavar="PROVIDER", help="Only this one: an instance of the project, or a provider type.", show_default=False),
+    ] = "",
+    is_json: JsonOption = False,
+) -> ExitCode:
+    """Look at this host, the project, its state and its providers. Exit 1 where anything is an error or a warning."""
+    wiring = wiring_of(context)
+    output = wiring.output(is_json=is_json)
+    with told_when_slow(output, wiring.wall, "asking the providers how they are"):
+        checkup = mended(_areas(wiring, provider))
+    if is_json:
+        output.diagnose(checkup.findings)
+    output.result("result", lambda style: checkup_text(checkup, style), lambda: checkup_document(checkup))
+    return ExitCode.DONE if checkup.is_healthy else ExitCode.ERROR
+
+
+def _areas(wiring: Wiring, wanted: str) -> Iterator[Area]:
+    try:
+        project = wiring.project
+    except UserError as fault:
+        yield from host_areas(host_facts(wiring, None))
+        yield Area(kind="project", name="nodusctl.yaml", note="can't be read", findings=fault.diagnostics)
+        return
+    if not wanted:
+        facts = host_facts(wiring, project.state_folder)
+        yield from host_areas(facts)
+        yield Area(kind="project", name=project.name, note=str(project.folder) + ("" if project.has_file else ", without a nodusctl.yaml"))
+        has_own_time = not isinstance(wiring.clock, SystemClock)
+        yield from state_areas(journal=wiring.journal, claims=wiring.claims, host=facts, has_own_time=has_own_time)
+    types = {one.name: one.type for one in project.file.providers}
+    yield from provider_areas(wiring.providers, types, wanted)
+
+
+app = one_command(doctor)
