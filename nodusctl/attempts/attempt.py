@@ -22,6 +22,7 @@ from nodusctl.attempts.events import (
     EdgeArmed,
     Event,
     HomeNotSaved,
+    HomeRestored,
     HomeSaved,
     KeysHandedOver,
     LaunchAccepted,
@@ -31,6 +32,7 @@ from nodusctl.attempts.events import (
     PhaseChanged,
     ReleaseAsked,
     Remarked,
+    RevisionDropped,
     SecretsPushed,
     StopAsked,
     TermsFrozen,
@@ -107,6 +109,7 @@ class Attempt:
     home_path: str = ""
     edge_at: datetime | None = None
     stop_reason: str = ""
+    stop_detail: str = ""
     quiet_asked: bool = False
     release_asked: bool = False
     attached_disks: tuple[str, ...] = ()
@@ -127,7 +130,12 @@ class Attempt:
 
 def fold(events: Iterable[Event]) -> tuple[Attempt, ...]:
     """Attempts from events, in the order they were queued. Events of no Attempt are passed over."""
-    book: dict[str, Attempt] = {}
+    return folded((), events)
+
+
+def folded(attempts: Iterable[Attempt], events: Iterable[Event]) -> tuple[Attempt, ...]:
+    """Attempts once more events are known."""
+    book = {attempt.uid: attempt for attempt in attempts}
     for event in events:
         if isinstance(event, AttemptQueued):
             book[event.attempt_uid] = _queued(event)
@@ -164,7 +172,7 @@ def after(attempt: Attempt, event: Event) -> Attempt:
             return replace(attempt, attached_disks=tuple(d for d in attempt.attached_disks if d != event.disk_id))
         case HomeSaved() | HomeNotSaved():
             return replace(attempt, home_is_settled=True)
-        case AttemptQueued() | OutcomeUnknown() | DiskMade() | PhaseChanged() | Remarked():
+        case AttemptQueued() | OutcomeUnknown() | DiskMade() | HomeRestored() | RevisionDropped() | PhaseChanged() | Remarked():
             return attempt
         case _:
             assert_never(event)
@@ -225,8 +233,8 @@ def _after_boot(attempt: Attempt, event: KeysHandedOver | SecretsPushed | EdgeAr
 def _after_stop(attempt: Attempt, event: StopAsked | WentQuiet | ReleaseAsked | CapacityEnded | AttemptClosed) -> Attempt:
     match event:
         case StopAsked():
-            reason = attempt.stop_reason or event.reason
-            return replace(attempt, stop_reason=reason, timings=replace(attempt.timings, stop_asked_at=event.time))
+            reason, detail = (attempt.stop_reason, attempt.stop_detail) if attempt.stop_reason else (event.reason, event.detail)
+            return replace(attempt, stop_reason=reason, stop_detail=detail, timings=replace(attempt.timings, stop_asked_at=event.time))
         case WentQuiet():
             return replace(attempt, quiet_asked=True)
         case ReleaseAsked():

@@ -113,9 +113,10 @@ class BecameReady(_Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopAsked(_Fact):
-    """A stop began; the first reason is kept."""
+    """A stop began; the first reason is kept. ``detail`` is what was seen, where a start is given up."""
 
     reason: str
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,9 @@ class Redactor:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._values: frozenset[str] = frozenset()
+        self._values: set[str] = set()
+        self._pattern: re.Pattern[str] | None = None
+        self._is_stale = False
 
     def remember(self, value: str) -> None:
         """From now on ``value`` and its base64 and URL spellings are removed; values under 4 characters can't be."""
@@ -36,13 +38,21 @@ class Redactor:
         raw = value.encode()
         spellings |= {base64.b64encode(raw).decode().rstrip("="), base64.urlsafe_b64encode(raw).decode().rstrip("="), quote(value, safe="")}
         with self._lock:
-            self._values = self._values | {s for s in spellings if len(s) >= _SHORTEST}
+            self._values |= {s for s in spellings if len(s) >= _SHORTEST}
+            self._is_stale = True
 
     def clean(self, text: str) -> str:
         """``text`` without remembered values and without anything shaped like a known token."""
-        for value in sorted(self._values, key=len, reverse=True):
-            text = text.replace(value, MARK)
-        return _SHAPES.sub(MARK, text)
+        pattern = self._current()
+        return _SHAPES.sub(MARK, pattern.sub(MARK, text) if pattern is not None else text)
+
+    def _current(self) -> re.Pattern[str] | None:
+        """One pattern for all values, longest first, made when it is next needed."""
+        with self._lock:
+            if self._is_stale:
+                self._pattern = re.compile("|".join(re.escape(value) for value in sorted(self._values, key=len, reverse=True)))
+                self._is_stale = False
+            return self._pattern
 
 
 REDACTOR = Redactor()

@@ -6,6 +6,7 @@ verified login. Equal plans give equal bytes, because the document is part of wh
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from nodusctl.base.canonical import canonical_json
@@ -32,6 +33,7 @@ def render_bundle(plan: BootPlan) -> str:
     )
 
 
+@cache
 def agent_sources() -> dict[str, str]:
     """File name → source of the package ``agent``, as it is put into the machine's folder."""
     return {path.name: path.read_text(encoding="utf-8") for path in sorted(_AGENT_FOLDER.glob("*.py"))}

@@ -44,6 +44,9 @@ SECTIONS: tuple[tuple[str, tuple[CommandEntry, ...]], ...] = (
         (
             CommandEntry("start", "power", "Start a Workspace"),
             CommandEntry("stop", "power", "Stop a Workspace: save its home, end its cost"),
+            CommandEntry("home", "home", "Revisions of a home: list, restore, prune, verify"),
+            CommandEntry("secret", "secret", "Store a value of a Secret, read from stdin"),
+            CommandEntry("refresh-secrets", "refresh_secrets", "Give a running Workspace the latest versions of its Secrets"),
             CommandEntry("ssh", "ssh", "Log in to a Workspace, or run one command there"),
             CommandEntry("open", "open_tool", "Open a Workspace in VS Code or JupyterLab"),
             CommandEntry("port-forward", "port_forward", "Carry a port or tool of a Workspace to this computer"),

@@ -17,14 +17,16 @@ from nodusctl.engine.inspect_objects import Seen, Wanted, find_objects
 from nodusctl.engine.inspect_selector import Selector
 from nodusctl.render.custom_columns import columns_text, parse_columns
 from nodusctl.render.jsonpath import evaluate
-from nodusctl.render.object_lists import as_json, object_names, object_rows
+from nodusctl.render.object_lists import Documents, as_json, object_names, object_rows
 from nodusctl.render.redacted import redacted
 from nodusctl.render.style import Style
 
 PERIOD_SECONDS = 1.0
 
 
-def watch(wanted: Sequence[Wanted], selector: Selector, form: str, wiring: Wiring, output: Output, *, rounds: int | None = None) -> ExitCode:
+def watch(
+    wanted: Sequence[Wanted], selector: Selector, form: str, wiring: Wiring, output: Output, *, rounds: int | None = None
+) -> ExitCode:
     """Print what there is, then what changes. ``rounds`` ends it after so many looks; None never."""
     shown: dict[Address, Seen] = {}
     mark: object = None
@@ -56,22 +58,20 @@ def _deleted(one: Seen) -> Seen:
 
 def _print(seen: Sequence[Seen], form: str, output: Output, *, now: datetime, with_heads: bool) -> None:
     documents = [(one.address, one.document) for one in seen]
-    if form == "json":
-        for _, document in documents:
-            output.result("result", lambda style, one=document: as_json(one), lambda one=document: one)  # type: ignore[misc]
-        return
     output.result("result", lambda style: _text(documents, form, style, now=now, with_heads=with_heads), dict)
 
 
-def _text(documents: list[tuple[Address, object]], form: str, style: Style, *, now: datetime, with_heads: bool) -> str:
+def _text(documents: Documents, form: str, style: Style, *, now: datetime, with_heads: bool) -> str:
     plain = [document for _, document in documents]
+    if form == "json":
+        return "\n".join(as_json(document) for document in plain)
     if form == "yaml":
         return "---\n".join(dump_yaml(redacted(document)) for document in plain).rstrip("\n")
     if form == "name":
-        return object_names(documents)  # type: ignore[arg-type]
+        return object_names(documents)
     if form.startswith("jsonpath="):
         return "\n".join(evaluate(form.removeprefix("jsonpath="), document) for document in plain)
     if form.startswith("custom-columns="):
-        shown = columns_text(parse_columns(form.removeprefix("custom-columns=")), plain, style)  # type: ignore[arg-type]
+        shown = columns_text(parse_columns(form.removeprefix("custom-columns=")), plain, style)
         return shown if with_heads else "\n".join(shown.splitlines()[1:])
-    return object_rows(documents, style, now=now, is_wide=form == "wide", with_heads=with_heads)  # type: ignore[arg-type]
+    return object_rows(documents, style, now=now, is_wide=form == "wide", with_heads=with_heads)

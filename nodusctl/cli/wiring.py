@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -248,6 +248,15 @@ class Wiring:
         files = [self.project.folder / name for name in (own.files if own is not None and own.files else ())]
         return CatalogPrices(frozenset(one.type for one in self.project.file.providers), files)
 
+    @property
+    def whole_price_book(self) -> PriceSource:
+        """The shipped book of every provider type, then the project's own files: to look at, not to plan with."""
+        from nodusctl.catalog.prices import CatalogPrices
+
+        own = self.project.file.settings.prices
+        files = [self.project.folder / name for name in (own.files if own is not None and own.files else ())]
+        return CatalogPrices(None, files)
+
     @cached_property
     def keys(self) -> KeySource:
         """Where machines' key pairs come from."""
@@ -291,7 +300,7 @@ class Wiring:
             progress=progress,
             project=self.project.name,
             owner=self.who,
-            person_keys=PersonKeys(state.journal, lambda: person_key(str(self.data_folder))[0].public),
+            person_keys=PersonKeys(state.journal, cache(lambda: person_key(str(self.data_folder))[0].public)),
             rules=Rules(lease_term=self.project.file.settings.lease_term),
         )
 

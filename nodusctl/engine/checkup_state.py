@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from nodusctl.attempts.intents import Intent
 from nodusctl.base.diagnostics import Diagnostic, error, warning
 from nodusctl.base.exits import UserError
 from nodusctl.engine.checkup import Area, HostFacts, clock_findings
@@ -62,17 +63,15 @@ def _intents(journal: Journal, claims: Claims) -> Area:
     """An open intent is normal while somebody works on its object; left alone it is a step nobody knows the end of."""
     at_work = {uid for uid, _, _, liveness in claims.claimed() if liveness is not Liveness.DEAD}
     left = [one for one in journal.open_intents() if one.object_uid not in at_work]
-    findings = tuple(
-        warning(
-            "IntentUnsettled",
-            "A step ended without a known outcome",
-            f"{one.step.value} of {one.address} at {one.provider}, open since {one.opened_at:%Y-%m-%dT%H:%M:%SZ}. {one.last_detail}".strip(),
-            "The next apply asks the provider and settles it:\n  nodusctl apply",
-            address=str(one.address),
-        )
-        for one in left
-    )
+    findings = tuple(_left_alone(one) for one in left)
     return Area(kind="state", name="open intents", note=str(len(left)), findings=findings)
+
+
+def _left_alone(intent: Intent) -> Diagnostic:
+    since = f"{intent.opened_at:%Y-%m-%dT%H:%M:%SZ}"
+    detail = f"{intent.step.value} of {intent.address} at {intent.provider}, open since {since}. {intent.last_detail}".strip()
+    fix = "The next apply asks the provider and settles it:\n  nodusctl apply"
+    return warning("IntentUnsettled", "A step ended without a known outcome", detail, fix, address=str(intent.address))
 
 
 def _books(journal: Journal) -> Area:

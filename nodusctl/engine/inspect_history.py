@@ -120,7 +120,7 @@ def _boot_words(event: KeysHandedOver | SecretsPushed | EdgeArmed | BecameReady)
 def _stop_words(event: StopAsked | WentQuiet | ReleaseAsked | CapacityEnded | AttemptClosed) -> _Words:
     match event:
         case StopAsked():
-            return "StopAsked", f"because of {event.reason}"
+            return "StopAsked", f"because of {event.reason}" + (f": {event.detail}" if event.detail else "")
         case WentQuiet():
             return "Quiet", "the user's processes ended" if event.is_quiet else f"the machine couldn't be asked: {event.detail}"
         case ReleaseAsked():

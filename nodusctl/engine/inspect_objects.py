@@ -15,9 +15,11 @@ from nodusctl.base.diagnostics import Diagnostic, error
 from nodusctl.base.ids import Address
 from nodusctl.base.timestamps import format_time
 from nodusctl.engine.inspect_attempts import attempt_document, attempt_labels, without_empty
+from nodusctl.engine.inspect_budgets import budget_status
 from nodusctl.engine.inspect_receipts import entries_by_attempt, receipt_of
 from nodusctl.engine.inspect_selector import Selector
 from nodusctl.engine.inspect_status import status_document
+from nodusctl.ledger.entries import Entry
 from nodusctl.ports.journal import Journal, StoredObject
 from nodusctl.resources.kinds import API_VERSION, KINDS, KindFacts
 from nodusctl.state.requests import OWN_REQUESTS
@@ -67,9 +69,13 @@ def find_objects(wanted: Sequence[Wanted], selector: Selector, *, journal: Journ
     return Found(seen=tuple(seen), missing=tuple(missing))
 
 
-def envelope(stored: StoredObject, snapshot: Snapshot, *, project: str, now: datetime) -> dict[str, Any]:
-    """One object as ``get -o yaml`` prints it."""
+def envelope(stored: StoredObject, snapshot: Snapshot, *, project: str, now: datetime, entries: Sequence[Entry] = ()) -> dict[str, Any]:
+    """One object as ``get -o yaml`` prints it. ``entries`` are the whole ledger, which only a Budget needs."""
     record = stored.record
+    if record.address.kind == "budget":
+        status = budget_status(record.spec, stored.status, snapshot, entries, project=project, now=now)
+    else:
+        status = status_document(stored, snapshot, now=now)
     facts = next((kind for kind in KINDS.values() if kind.singular == record.address.kind), None)
     is_org = facts is not None and facts.is_org
     metadata = {
@@ -88,7 +94,7 @@ def envelope(stored: StoredObject, snapshot: Snapshot, *, project: str, now: dat
             "kind": facts.kind if facts else record.address.kind,
             "metadata": without_empty(metadata),
             "spec": dict(record.spec),
-            "status": status_document(stored, snapshot, now=now),
+            "status": status,
         }
     )
 
@@ -102,8 +108,13 @@ def _records(wanted: Wanted, snapshot: Snapshot, selector: Selector, *, journal:
         and selector(standing.record.labels)
     ]
     stored = journal.load_many(record.uid for record in records)
+    entries = journal.entries() if records and wanted.kind.kind == "Budget" else ()
     return _sorted(
-        Seen(address=record.address, document=envelope(stored[record.uid], snapshot, project=project, now=now), stored=stored[record.uid])
+        Seen(
+            address=record.address,
+            document=envelope(stored[record.uid], snapshot, project=project, now=now, entries=entries),
+            stored=stored[record.uid],
+        )
         for record in records
         if record.uid in stored
     )

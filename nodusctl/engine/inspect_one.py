@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,20 +12,23 @@ from nodusctl.base.diagnostics import error
 from nodusctl.base.exits import UserError
 from nodusctl.base.ids import Address
 from nodusctl.base.nearest import nearest
+from nodusctl.engine.inspect_attempts import attempt_document
 from nodusctl.engine.inspect_history import Happening, happenings
 from nodusctl.engine.inspect_objects import envelope
 from nodusctl.engine.inspect_receipts import Receipt, entries_by_attempt, receipt_of
 from nodusctl.engine.inspect_status import receipts_of
-from nodusctl.ports.journal import Journal, StoredObject
-from nodusctl.state.terms import Terms
+from nodusctl.plan.costs import CostLine
+from nodusctl.plan.plan import Plan
+from nodusctl.ports.journal import Journal, JournalRow, StoredObject
+from nodusctl.state.terms import Approval, Terms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """One object with its Attempts, its open intents and what happened to it."""
+    """One object with its Attempts, its open intents and what happened to it. ``stored`` is None for an Attempt."""
 
     address: Address
-    stored: StoredObject
+    stored: StoredObject | None
     document: Mapping[str, Any]
     receipts: tuple[Receipt, ...]
     history: tuple[Happening, ...]
@@ -33,20 +36,38 @@ class Description:
     @property
     def open_intents(self) -> tuple[Intent, ...]:
         """Steps whose outcome isn't known yet."""
-        return self.stored.intents
+        return self.stored.intents if self.stored is not None else ()
+
+    @property
+    def source(self) -> str:
+        """The file it was written in; empty where nobody wrote it."""
+        return self.stored.record.source if self.stored is not None else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptFacts:
-    """Why an Attempt got its machine: the terms that were approved, what was refused, what was taken."""
+    """Why an Attempt got its machine, as far as this state still knows.
+
+    ``approval`` is the owner's last one; ``is_in_force`` says whether it is the one this Attempt was placed under (a later plan replaces
+    it). ``reviewed`` is the cost line of the kept plan behind it: the funnel of offers and the estimate; None where the plan isn't kept.
+    """
 
     receipt: Receipt
-    approved: tuple[Terms, ...]
+    approval: Approval | None
+    is_in_force: bool
+    reviewed: CostLine | None
     history: tuple[Happening, ...]
+
+    @property
+    def approved(self) -> tuple[Terms, ...]:
+        """The offers that may be tried, in order."""
+        return self.approval.terms if self.approval is not None else ()
 
 
 def describe(address: Address, *, journal: Journal, project: str, now: datetime) -> Description:
     """Everything about the object at ``address``; UserError (NotFound) where there is none."""
+    if address.kind == "attempt":
+        return _attempt_description(address.name, journal=journal, project=project, now=now)
     snapshot = journal.snapshot()
     standing = snapshot.get(address)
     stored = journal.load(standing.record.uid) if standing is not None else None
@@ -55,14 +76,41 @@ def describe(address: Address, *, journal: Journal, project: str, now: datetime)
     return Description(
         address=address,
         stored=stored,
-        document=envelope(stored, snapshot, project=project, now=now),
+        document=envelope(stored, snapshot, project=project, now=now, entries=journal.entries() if address.kind == "budget" else ()),
         receipts=receipts_of(stored, now=now),
-        history=happenings(journal.events(stored.record.uid)),
+        history=happenings(_events_about(address, stored.record.uid, journal)),
     )
 
 
-def explain_attempt(name: str, *, journal: Journal, now: datetime) -> AttemptFacts:
-    """The facts behind one Attempt, by its name (``lab-1``); UserError (NotFound) where there is none."""
+def _events_about(address: Address, uid: str, journal: Journal) -> list[JournalRow]:
+    """Its own events and, for a Volume, those of the machines it served: a home is saved by its Workspace's steps."""
+    if address.kind != "volume":
+        return list(journal.events(uid))
+    return [row for row in journal.events() if row.event.object_uid == uid or getattr(row.event, "volume", None) == address]
+
+
+def _attempt_description(name: str, *, journal: Journal, project: str, now: datetime) -> Description:
+    facts = explain_attempt(name, journal=journal, now=now)
+    return Description(
+        address=Address("attempt", facts.receipt.attempt.name),
+        stored=None,
+        document=attempt_document(facts.receipt, project),
+        receipts=(facts.receipt,),
+        history=facts.history,
+    )
+
+
+KeptPlan = Callable[[str], Plan | None]
+"""The kept plan with a hash, or None."""
+
+
+def no_plan(plan_hash: str) -> Plan | None:
+    """Where plans aren't looked up."""
+    return None
+
+
+def explain_attempt(name: str, *, journal: Journal, now: datetime, kept_plan: KeptPlan = no_plan) -> AttemptFacts:
+    """The facts behind one Attempt, by its name (``lab-1``) or uid; UserError (NotFound) where there is none."""
     attempts = journal.attempts()
     attempt = next((one for one in attempts if name in {one.name, one.uid}), None)
     if attempt is None:
@@ -73,9 +121,16 @@ def explain_attempt(name: str, *, journal: Journal, now: datetime) -> AttemptFac
     entries = entries_by_attempt(journal.entries(attempt.owner_uid)).get(attempt.uid, ())
     return AttemptFacts(
         receipt=receipt_of(attempt, entries, now=now),
-        approved=approval.terms if approval is not None else (),
+        approval=approval,
+        is_in_force=approval is not None and approval.approved_at <= attempt.timings.queued_at,
+        reviewed=_reviewed(attempt.owner, approval, kept_plan),
         history=happenings(rows),
     )
+
+
+def _reviewed(owner: Address, approval: Approval | None, kept_plan: KeptPlan) -> CostLine | None:
+    plan = kept_plan(approval.plan_hash) if approval is not None else None
+    return next((line for line in plan.costs if line.address == owner), None) if plan is not None else None
 
 
 def _not_found(address: Address, others: list[str]) -> Any:

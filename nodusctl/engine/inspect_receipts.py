@@ -44,8 +44,10 @@ class Receipt:
 
 
 def list_receipts(owner: Address | None, *, journal: Journal, now: datetime) -> tuple[Receipt, ...]:
-    """Receipts of all Attempts that ever had a machine, oldest first; of one owner, also a removed one, if given."""
-    attempts = [attempt for attempt in journal.attempts() if owner is None or attempt.owner == owner]
+    """Receipts of all Attempts that ever had a machine, oldest first; of one owner, also a removed or a renamed one, if given."""
+    standing = journal.snapshot().get(owner) if owner is not None else None
+    uid = standing.record.uid if standing is not None else ""
+    attempts = [one for one in journal.attempts() if owner is None or one.owner == owner or one.owner_uid == uid]
     by_attempt = entries_by_attempt(journal.entries())
     return tuple(receipt_of(attempt, by_attempt.get(attempt.uid, ()), now=now) for attempt in attempts if attempt.machine is not None)
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from nodusctl.attempts.intents import Intent
+from nodusctl.base.money import ZERO, Money
+from nodusctl.ledger.balances import balances
 from nodusctl.ports.claims import Claims, Holder, Liveness, LockFacts
 from nodusctl.ports.journal import Journal, OperationNote
 
@@ -24,7 +26,7 @@ class WorkInHand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateFacts:
-    """``counts`` maps a kind to how many records there are; ``facts`` is what the store says of itself."""
+    """``counts`` maps a kind to how many records there are; ``facts`` is what the store says of itself; money is the whole ledger's."""
 
     exists: bool
     lineage: str
@@ -35,6 +37,8 @@ class StateFacts:
     lock: LockFacts | None
     work: tuple[WorkInHand, ...]
     operations: tuple[OperationNote, ...]
+    charged_usd: Money = ZERO
+    held_usd: Money = ZERO
 
 
 def state_facts(*, journal: Journal, claims: Claims) -> StateFacts:
@@ -52,6 +56,7 @@ def state_facts(*, journal: Journal, claims: Claims) -> StateFacts:
             operations=(),
         )
     snapshot = journal.snapshot()
+    money = balances(journal.entries()).whole
     return StateFacts(
         exists=True,
         lineage=snapshot.lineage,
@@ -65,4 +70,6 @@ def state_facts(*, journal: Journal, claims: Claims) -> StateFacts:
             for uid, step, holder, liveness in claims.claimed()
         ),
         operations=journal.operations(10),
+        charged_usd=money.charged,
+        held_usd=money.held,
     )

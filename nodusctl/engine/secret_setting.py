@@ -19,7 +19,7 @@ from nodusctl.executor.outside import Outside
 from nodusctl.executor.pushing import vault_name
 from nodusctl.ports.journal import Consumption
 from nodusctl.state.records import PutRecord, Record
-from nodusctl.state.snapshot import Snapshot, Standing
+from nodusctl.state.snapshot import Standing
 from nodusctl.state.status import ObjectStatus, Phase, SecretStanding
 
 
@@ -58,7 +58,23 @@ def _write(address: Address, key: str, value: bytes, outside: Outside, command: 
         former = outside.journal.secret(vault_name(record.uid, known.version, kept))
         sealed |= {vault_name(record.uid, after.version, kept): former} if former is not None else {}
     status = replace(standing.status if standing is not None else ObjectStatus(phase=Phase.READY), secret=after)
-    _consume(record, replace(status, observed_generation=record.generation), sealed, snapshot, outside, command)
+    status = replace(status, observed_generation=record.generation)
+    consumption = Consumption(
+        operation_id=outside.ids.new_uid(),
+        command=command,
+        by=outside.owner,
+        at=outside.clock.now(),
+        lineage=snapshot.lineage or outside.ids.new_uid(),
+        serial=snapshot.serial,
+        plan_hash="",
+        plan_id=outside.ids.new_uid(),
+        action_addresses=(str(address),),
+        records=(PutRecord(record),),
+        statuses={record.uid: status},
+        sealed=sealed,
+        project=outside.project,
+    )
+    outside.journal.consume(consumption)
     return SetOutcome(address=address, version=after.version, is_new=True)
 
 
@@ -75,24 +91,3 @@ def _record(address: Address, key: str, standing: Standing | None, outside: Outs
     is_written = any(key in (record.spec.get(group) or ()) for group in ("data", "stringData", "valueFrom"))
     spec = dict(record.spec) if is_written else {**record.spec, "data": {**(record.spec.get("data") or {}), key: ""}}
     return replace(record, spec=spec, generation=record.generation + 1)
-
-
-def _consume(record: Record, status: ObjectStatus, sealed: dict[str, str], snapshot: Snapshot, outside: Outside, command: str) -> None:
-    uid = outside.ids.new_uid()
-    outside.journal.consume(
-        Consumption(
-            operation_id=uid,
-            command=command,
-            by=outside.owner,
-            at=outside.clock.now(),
-            lineage=snapshot.lineage or outside.ids.new_uid(),
-            serial=snapshot.serial,
-            plan_hash="",
-            plan_id=uid,
-            action_addresses=(str(record.address),),
-            records=(PutRecord(record),),
-            statuses={record.uid: status},
-            sealed=sealed,
-            project=outside.project,
-        )
-    )

@@ -16,6 +16,7 @@ from typing import Any
 from nodusctl.base.ids import Address
 from nodusctl.executor.calling import Call
 from nodusctl.executor.outside import Outside
+from nodusctl.executor.remembering import RememberingJournal
 from nodusctl.executor.runs import InFlight, Interrupts, Limits, ObjectOutcome, ObjectRun, Standing
 from nodusctl.executor.turns import advance, finish_call
 from nodusctl.lifecycle.situation import Sightings
@@ -30,6 +31,8 @@ def drive(
     outside: Outside, objects: Iterable[tuple[str, Address]], addresses: Mapping[Address, str], limits: Limits, interrupts: Interrupts
 ) -> tuple[ObjectOutcome, ...]:
     """Carry the objects on; outcomes in the order given."""
+    journal = RememberingJournal(outside.journal)
+    outside = replace(outside, journal=journal, forget=journal.forget)
     driver = _Driver(outside, tuple(objects), addresses, limits, interrupts)
     try:
         return driver.run()
@@ -124,12 +127,16 @@ class _Driver:
             is_due = run.standing is Standing.WAITING and run.wake_at is not None and run.wake_at <= now
             is_due = is_due or (run.standing is Standing.CLAIMED_ELSEWHERE and run.wall_wake_at <= wall_now)
             if is_due:
-                self._runs[uid] = replace(run, standing=Standing.READY)
+                self._awaken(uid, run)
+
+    def _awaken(self, uid: str, run: ObjectRun) -> None:
+        self._outside.forget(run.reads or (uid,))
+        self._runs[uid] = replace(run, standing=Standing.READY)
 
     def _unpark(self) -> None:
         for uid, run in self._runs.items():
             if run.standing is Standing.PARKED:
-                self._runs[uid] = replace(run, standing=Standing.READY)
+                self._awaken(uid, run)
 
     def _keep_claims(self) -> None:
         """Heartbeats of long calls; a call past its limit is given up as unknown, its late reply ignored."""
@@ -181,6 +188,7 @@ class _Driver:
         return sum(1 for run in self._runs.values() if run.in_flight is not None)
 
     def _outcome(self, run: ObjectRun) -> ObjectOutcome:
+        self._outside.forget((run.uid,))
         stored = self._outside.journal.load(run.uid) if not run.is_removed else None
         is_ok = run.standing is Standing.OVER and not run.code
         code, message = run.code, run.because

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -18,9 +18,17 @@ from nodusctl.ports.reach import KeySource, Reach
 from nodusctl.state.records import Record
 
 
+def _keep_nothing(uids: Iterable[str]) -> None:
+    """A journal that reads afresh each time has nothing to forget."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outside:
-    """The ports of one run. ``person_keys`` gives the public keys that may log in to a Workspace; ``owner`` is who runs the command."""
+    """The ports of one run.
+
+    ``person_keys`` gives the public keys that may log in to a Workspace; ``owner`` is who runs the command; ``forget`` makes the journal
+    read some objects afresh.
+    """
 
     journal: Journal
     claims: Claims
@@ -36,4 +44,5 @@ class Outside:
     owner: str
     person_keys: Callable[[Record], tuple[str, ...]]
     rules: Rules = field(default_factory=Rules)
+    forget: Callable[[Iterable[str]], None] = _keep_nothing
     call_limit: timedelta = timedelta(minutes=10)

@@ -69,7 +69,7 @@ class InFlight:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectRun:
-    """One object of this run."""
+    """One object of this run. ``reads`` are the uids its Situation was put together from."""
 
     uid: str
     address: Address
@@ -79,6 +79,7 @@ class ObjectRun:
     wall_wake_at: float = 0.0
     in_flight: InFlight | None = None
     claim: Claim | None = None
+    reads: tuple[str, ...] = ()
     phase: str = ""
     because: str = ""
     code: str = ""

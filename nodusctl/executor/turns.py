@@ -44,7 +44,7 @@ def advance(outside: Outside, run: ObjectRun, addresses: Mapping[Address, str]) 
     if situation is None:
         return Turn(run=_over(outside, run, "", "removed", is_removed=True))
     step = next_step(situation)
-    run = _reported(outside, replace(run, sightings=situation.sightings), situation, step)
+    run = _reported(outside, replace(run, sightings=situation.sightings, reads=_read_from(situation)), situation, step)
     match step:
         case None:
             code = situation.status.reason if situation.status.phase is Phase.FAILED else ""
@@ -59,6 +59,10 @@ def advance(outside: Outside, run: ObjectRun, addresses: Mapping[Address, str]) 
             return _calling(outside, run, situation, step, probe_of)
         case _:
             return _claimed(outside, run, situation, step)
+
+
+def _read_from(situation: Situation) -> tuple[str, ...]:
+    return (situation.uid,) if situation.home is None else (situation.uid, situation.home.record.uid)
 
 
 def _calling(outside: Outside, run: ObjectRun, situation: Situation, step: Look | Probe, make: Any) -> Turn:
@@ -76,6 +80,7 @@ def _claimed(outside: Outside, run: ObjectRun, situation: Situation, step: Any) 
             wall_wake_at = outside.wall.monotonic() + _CLAIM_POLL_SECONDS
             return Turn(run=replace(run, standing=Standing.CLAIMED_ELSEWHERE, wall_wake_at=wall_wake_at))
         # What was loaded before the claim may be old: ask again, now that nobody else can move the object.
+        outside.forget(run.reads)
         return Turn(run=replace(run, claim=claim))
     try:
         if isinstance(step, Mark | QueueAttempt | Abandon):
@@ -127,6 +132,7 @@ def _after_reading(outside: Outside, run: ObjectRun, situation: Situation, read:
     if claim is None:
         return _taken_over(outside, replace(run, sightings=sightings))
     # Without the claim the object may have moved since it was loaded: read the reply again, on what stands now.
+    outside.forget(run.reads if run.claim is None else ())
     fresh = situation_of(outside, run.uid, run.sightings, addresses) if run.claim is None else situation
     after = replace(run, sightings=sightings, claim=claim)
     is_same = fresh is not None and fresh.sightings.attempt_uid == sightings.attempt_uid

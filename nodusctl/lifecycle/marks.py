@@ -107,7 +107,7 @@ def _fail(situation: Situation, step: Mark) -> Written:
 
 def _lose_start(situation: Situation, step: Mark) -> Written:
     status = replace(situation.status, reason=step.reason, message=step.message)
-    return Written(events=_stop_asked(situation, step.reason), statuses={situation.uid: status})
+    return Written(events=_stop_asked(situation, step.reason, step.message), statuses={situation.uid: status})
 
 
 def _skip_quiesce(situation: Situation, step: Mark) -> Written:
@@ -181,11 +181,11 @@ def _summary(situation: Situation, attempt: Attempt) -> SessionSummary | None:
     )
 
 
-def _stop_asked(situation: Situation, reason: str) -> tuple[StopAsked, ...]:
+def _stop_asked(situation: Situation, reason: str, detail: str = "") -> tuple[StopAsked, ...]:
     attempt = situation.attempt
     if attempt is None or not attempt.is_open or attempt.timings.stop_asked_at is not None:
         return ()
-    return (StopAsked(time=situation.now, object_uid=situation.uid, attempt_uid=attempt.uid, reason=reason),)
+    return (StopAsked(time=situation.now, object_uid=situation.uid, attempt_uid=attempt.uid, reason=reason, detail=detail),)
 
 
 def _closed(situation: Situation, phase: str, reason: str) -> tuple[AttemptClosed, ...]:

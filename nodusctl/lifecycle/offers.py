@@ -73,7 +73,7 @@ def _left_by(situation: Situation, burnt: Collection[str]) -> tuple[str, str]:
     if not burnt:
         return "CapacityUnavailable", "no approved offer is left"
     last = next(attempt for attempt in lost_in_a_row(situation) if attempt.terms is not None)
-    return last.stop_reason or "MachineLost", f"no approved offer is left; {situation.status.message or 'the last machine was lost'}"
+    return last.stop_reason or "MachineLost", f"no approved offer is left; {last.stop_detail or 'the last machine was lost'}"
 
 
 def _fits_home(situation: Situation, terms: Terms) -> bool:

@@ -41,7 +41,15 @@ def _next_of_intent(situation: Situation, intent: Intent) -> Step | Wait | GiveU
     step = settle(situation, intent)
     if isinstance(step, Resend) and intent.step is StepKind.LAUNCH and wanted(situation).aim is not Aim.RUN:
         return Abandon(intent=intent, because="its absence is proved, and no machine is wanted any more")
+    if isinstance(step, Wait) and intent.step in PUSHES and _may_have_died(situation, intent):
+        return Look(because="a machine that doesn't answer may have ended")
     return step
+
+
+def _may_have_died(situation: Situation, intent: Intent) -> bool:
+    """True where the machine wasn't looked at since it last failed to answer."""
+    failed_at, looked_at = situation.sightings.failed_at.get(f"settle-{intent.step}"), situation.sightings.looked_at
+    return failed_at is not None and (looked_at is None or looked_at < failed_at)
 
 
 def _is_moot(situation: Situation, intent: Intent) -> bool:

@@ -59,7 +59,9 @@ def _missing(one: Draft, drafts: Mapping[Address, Draft], world: World) -> Itera
             yield _no_version(one.address, str(mount["name"]), int(version), coming, f"spec.secrets[{index}].version")
     for index, variable in enumerate(one.desired.get("env") or ()):
         selector = (variable.get("valueFrom") or {}).get("secretKeyRef")
-        coming = _coming(str(selector["name"]), drafts, world) if selector else None
+        if selector is None:
+            continue
+        coming = _coming(str(selector["name"]), drafts, world)
         if coming is not None and selector["key"] not in coming.keys:
             yield _no_key(one.address, str(selector["name"]), str(selector["key"]), coming, f"spec.env[{index}].valueFrom.secretKeyRef.key")
 
@@ -71,11 +73,8 @@ def _coming(name: str, drafts: Mapping[Address, Draft], world: World) -> _Coming
     stored = standing.status.secret if standing is not None else None
     before = stored.version if stored is not None else 0
     if draft is None:
-        return (
-            _Coming(stored=stored, latest=before, is_open=False, keys=frozenset(stored.hmacs if stored is not None else ()))
-            if standing
-            else None
-        )
+        keys = frozenset(stored.hmacs if stored is not None else ())
+        return _Coming(stored=stored, latest=before, is_open=False, keys=keys) if standing is not None else None
     planned, material = world.secret_hmacs.get(address), draft.resource.material
     written = frozenset(material.keys if material is not None else ())
     live = {key for group in ("data", "stringData", "valueFrom") for key in draft.desired.get(group) or ()}

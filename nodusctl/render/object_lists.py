@@ -28,6 +28,14 @@ def object_tables(documents: Documents, style: Style, *, now: datetime, is_wide:
     return "\n\n".join(parts)
 
 
+def object_rows(documents: Documents, style: Style, *, now: datetime, is_wide: bool, with_heads: bool) -> str:
+    """The tables, or their rows alone: for a watcher, whose heads already stand above."""
+    shown = object_tables(documents, style, now=now, is_wide=is_wide)
+    if with_heads or len({address.kind for address, _ in documents}) > 1:
+        return shown
+    return "\n".join(shown.splitlines()[1:])
+
+
 def object_names(documents: Documents) -> str:
     """``kind/name``, one a line; nothing for an empty selection."""
     return "\n".join(str(address) for address, _ in documents)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from nodusctl.engine.inspect_state import StateFacts
 from nodusctl.ports.claims import Holder, LockFacts
+from nodusctl.ports.journal import OperationNote
 from nodusctl.render.spans import moment_text
 from nodusctl.render.style import Style
 from nodusctl.render.tables import pairs, table
@@ -17,7 +19,16 @@ def state_text(facts: StateFacts, style: Style) -> str:
     if not facts.exists:
         return pairs([*rows, ("State", "not there yet; the first apply creates it")])
     counts = ", ".join(f"{count} {kind}" for kind, count in sorted(facts.counts.items())) or "nothing"
-    head = pairs([*rows, ("Lineage", facts.lineage), ("Serial", str(facts.serial)), ("Holds", counts), ("Lock", _lock_line(facts.lock))])
+    head = pairs(
+        [
+            *rows,
+            ("Lineage", facts.lineage),
+            ("Serial", str(facts.serial)),
+            ("Holds", counts),
+            ("Money", f"{facts.charged_usd.shown} charged, {facts.held_usd.shown} held now"),
+            ("Lock", _lock_line(facts.lock)),
+        ]
+    )
     parts = [head]
     if facts.open_intents:
         steps = [
@@ -28,8 +39,7 @@ def state_text(facts: StateFacts, style: Style) -> str:
         work = [[one.address, one.step, holder_text(one.holder), one.liveness.value] for one in facts.work]
         parts.append("Work in hand\n" + table(("OBJECT", "STEP", "HOLDER", "HOLDER IS"), work, style, indent=2))
     if facts.operations:
-        moved = [[moment_text(one.at), str(one.serial), one.by, one.command, one.plan_hash[:12]] for one in facts.operations]
-        parts.append("Operations that moved the serial\n" + table(("TIME", "SERIAL", "BY", "COMMAND", "PLAN"), moved, style, indent=2))
+        parts.append("Operations that moved the serial\n" + history_text(facts.operations, style, indent=2))
     return "\n\n".join(parts)
 
 
@@ -56,10 +66,27 @@ def state_document(facts: StateFacts) -> dict[str, Any]:
             {"address": one.address, "step": one.step, "holder": holder_text(one.holder), "liveness": one.liveness.value}
             for one in facts.work
         ],
+        "chargedUSD": str(facts.charged_usd),
+        "heldUSD": str(facts.held_usd),
+        **history_document(facts.operations),
+    }
+
+
+def history_text(operations: Sequence[OperationNote], style: Style, *, indent: int = 0) -> str:
+    """Operations, newest first, as a table."""
+    if not operations:
+        return "No operation yet: nothing has moved the serial."
+    moved = [[moment_text(one.at), str(one.serial), one.by, one.command, one.plan_hash[:12]] for one in operations]
+    return table(("TIME", "SERIAL", "BY", "COMMAND", "PLAN"), moved, style, indent=indent)
+
+
+def history_document(operations: Sequence[OperationNote]) -> dict[str, Any]:
+    """The same as JSON, with whole hashes."""
+    return {
         "operations": [
             {"time": moment_text(one.at), "serial": one.serial, "by": one.by, "command": one.command, "planHash": one.plan_hash}
-            for one in facts.operations
-        ],
+            for one in operations
+        ]
     }
 
 

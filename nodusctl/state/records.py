@@ -50,7 +50,7 @@ class PutRecord:
 
 @dataclass(frozen=True, slots=True)
 class RemoveRecord:
-    """Remove a record whose outside things are confirmed gone."""
+    """Remove a record whose outside things are confirmed gone. The sealed values of a Secret go with its record."""
 
     uid: str
 

@@ -66,6 +66,11 @@ def step_note(serial: int, command: str, closing: Closing, at: datetime) -> Oper
     )
 
 
+def sealed_prefixes(changes: Iterable[RecordChange]) -> tuple[str, ...]:
+    """How the names of sealed values begin that go with removed records: ``secret/<uid>/``, every version and key of a Secret."""
+    return tuple(f"secret/{change.uid}/" for change in changes if isinstance(change, RemoveRecord))
+
+
 CHARGED, HELD = "charged", "held"
 """Sides a Snapshot shows (money.md, "Ledger")."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nodusctl.ports.journal import Consumption, OperationNote
 from nodusctl.store import desired, journaling, operations, sealed_rows
-from nodusctl.store.basis import Ground, refuse_stale
+from nodusctl.store.basis import Ground, refuse_stale, sealed_prefixes
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -25,6 +25,7 @@ def consume(connection: Connection, vault: Vault, consumption: Consumption) -> i
     sealed_rows.write(connection, vault, consumption.sealed)
     desired.write_statuses(connection, consumption.statuses)
     has_moved = desired.write_records(connection, consumption.records)
+    sealed_rows.drop_below(connection, sealed_prefixes(consumption.records))
     journaling.append(connection, consumption.events)
     serial = desired.raise_serial(connection) if has_moved else consumption.serial
     operation = OperationNote(

@@ -12,7 +12,7 @@ from nodusctl.ledger.entries import Entry
 from nodusctl.ports.journal import Claim, Closing, Consumption, Opening, OperationNote, StaleClaim
 from nodusctl.state.records import PutRecord, RecordChange
 from nodusctl.state.status import ObjectStatus
-from nodusctl.store.basis import Ground, carried_on, changed_uid, moves_serial, refuse_stale, step_note
+from nodusctl.store.basis import Ground, carried_on, changed_uid, moves_serial, refuse_stale, sealed_prefixes, step_note
 from nodusctl.store.book import Book, LoggedOperation
 from nodusctl.store.freetext import without_secrets
 from nodusctl.store.sealing import Vault
@@ -113,9 +113,11 @@ def _with_records(book: Book, changes: Sequence[RecordChange]) -> tuple[Book, bo
     records = {uid: record for uid, record in book.records.items() if uid not in uids} | after
     if len({record.address for record in records.values()}) != len(records):
         raise ValueError("two records of one address")
+    gone = sealed_prefixes(changes)
     book = replace(
         book,
         records=records,
+        sealed={name: value for name, value in book.sealed.items() if not name.startswith(gone)} if gone else book.sealed,
         statuses={uid: status for uid, status in book.statuses.items() if uid not in uids or uid in after},
         names={**book.names, **{uid: record.address for uid, record in after.items()}},
         serial=book.serial + 1 if has_moved else book.serial,

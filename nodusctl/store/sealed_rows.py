@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _PUT, _DROP = Statement(put(SEALED)), Statement(delete(SEALED).where(among(SEALED.c.name, "names")))
+_DROP_BELOW = Statement(delete(SEALED).where(SEALED.c.name >= bindparam("least"), SEALED.c.name < bindparam("beyond")))
 _VALUE = Statement(select(SEALED.c.value).where(SEALED.c.name == bindparam("which")))
 _KEY_CHECK = Statement(select(STATE.c.key_check))
 _KEEP_CHECK = Statement(update(STATE).where(STATE.c.key_check == "").values(key_check=bindparam("used")))
@@ -33,6 +34,12 @@ def write(connection: Connection, vault: Vault, sealed: Mapping[str, str], forgo
         _PUT.change_each(connection, [{"name": name, "value": value} for name, value in closed.items()])
     if vault.used_check:
         _KEEP_CHECK.change(connection, used=vault.used_check)
+
+
+def drop_below(connection: Connection, prefixes: Sequence[str]) -> None:
+    """Delete every value whose name begins with one of ``prefixes``."""
+    for prefix in prefixes:
+        _DROP_BELOW.change(connection, least=prefix, beyond=prefix + "\U0010ffff")
 
 
 def read(connection: Connection, vault: Vault, name: str) -> str | None:

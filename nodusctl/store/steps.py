@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from nodusctl.ports.journal import Closing, Opening
 from nodusctl.store import claiming, desired, intentions, journaling, money, operations, sealed_rows
-from nodusctl.store.basis import step_note
+from nodusctl.store.basis import sealed_prefixes, step_note
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -37,5 +37,6 @@ def close_step(connection: Connection, vault: Vault, closing: Closing, at: datet
     journaling.append(connection, closing.events)
     money.append(connection, closing.entries)
     desired.write_statuses(connection, closing.statuses)
+    sealed_rows.drop_below(connection, sealed_prefixes(closing.records))
     if desired.write_records(connection, closing.records):
         operations.note(connection, step_note(desired.raise_serial(connection), seat.holder.command, closing, at), has_moved_serial=True)

@@ -49,6 +49,15 @@ class PlanRules(StoreHooks):
         assert (standing.record, standing.status) == (a_record(), status)
         assert (standing.charged_usd.micro, standing.held_usd.micro, standing.has_open_intent) == (0, 0, False)
 
+    def test_a_removed_secret_takes_its_sealed_values_along(self, store: StoreUnderTest) -> None:
+        """No version and no key of it is left, whoever removes it; a Secret whose uid begins alike keeps its own."""
+        values = {f"secret/uid-{name}/{version}/KEY": f"{name}-{version}" for name in ("lab", "other", "lab-2") for version in (1, 2)}
+        store.journal.consume(replace(a_consumption("lab", "other", "lab-2"), sealed=values))
+        store.journal.consume(replace(a_consumption(number=2, serial=1), records=(RemoveRecord("uid-lab"),)))
+        store.journal.close(Closing(claim=store.claim("uid-other"), records=(RemoveRecord("uid-other"),)))
+        left = {name for name in values if store.journal.secret(name) is not None}
+        assert left == {"secret/uid-lab-2/1/KEY", "secret/uid-lab-2/2/KEY"}
+
     def test_a_plan_is_consumed_once(self, store: StoreUnderTest) -> None:
         """The second start of one plan is refused with the operation that used it, before lineage and serial are looked at."""
         store.found()

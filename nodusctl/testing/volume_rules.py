@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 
 from nodusctl.provider.agent import AgentCommand, AgentRequest
-from nodusctl.provider.contract import CanHoldVolumes, Provider
+from nodusctl.provider.contract import CanHoldVolumes, CanPruneRevisions, CanVerifyRevisions, Provider
 from nodusctl.provider.machines import Disk, DiskState, Machine, MachineState, Revision, RevisionState
 from nodusctl.provider.replies import Done, Refused, Scope, Unknown
 from nodusctl.provider.requests import (
     AttachRequest,
     DeleteDiskRequest,
+    DeleteRevisionRequest,
     DetachRequest,
     DiskAttachment,
     GrowRequest,
@@ -288,5 +289,48 @@ class RevisionRules(VolumeHooks):
         assert self.seen(provider, machine.id).state is MachineState.RUNNING
 
 
-class VolumeRules(DiskRules, AttachmentRules, RevisionRules):
+class PruningRules(VolumeHooks):
+    """A revision goes alone. Skipped where single revisions can't be dropped, or not be read again."""
+
+    def test_a_dropped_revision_takes_nothing_with_it(self, provider: Provider, volumes: CanHoldVolumes) -> None:
+        """The others keep number, id and content, the live disk stays, asking again is done, and what is gone can't be restored."""
+        pruning = self._pruning(provider)
+        disk = self.a_disk(provider, volumes)
+        first, second, third = (self.after_session(provider, volumes, disk, number) for number in (1, 2, 3))
+        request = DeleteRevisionRequest(token=self.new_token("revision-delete"), disk_id=disk.id, revision_id=second.id)
+        for _ in range(2):
+            pruning.delete_revision(request)
+            left = [(one.number, one.id, one.digest) for one in self.disk_now(volumes, disk.id).revisions]
+            assert left == [(one.number, one.id, one.digest) for one in (first, third)]
+        gone = volumes.restore(RestoreRequest(token=self.new_token("restore"), disk_id=disk.id, revision_id=second.id))
+        assert isinstance(gone, Refused)
+        if provider.describe().disk_outlives_machine:
+            done(volumes.restore(RestoreRequest(token=self.new_token("restore"), disk_id=disk.id, revision_id=first.id)))
+            assert self.saved(provider, volumes, disk, 4).digest == first.digest
+
+    def test_dropping_what_is_not_there_is_not_found(self, provider: Provider, volumes: CanHoldVolumes) -> None:
+        """An unknown revision and an unknown disk are refused, and nothing raises."""
+        pruning = self._pruning(provider)
+        disk = self.a_disk(provider, volumes)
+        for disk_id in (disk.id, "no-such-disk"):
+            reply = pruning.delete_revision(DeleteRevisionRequest(token=self.new_token(), disk_id=disk_id, revision_id="no-such-revision"))
+            assert isinstance(reply, Refused), reply
+            assert reply.code == "NotFound"
+
+    def test_a_saved_revision_is_found_whole(self, provider: Provider, volumes: CanHoldVolumes) -> None:
+        """Read again right after the save, it is ready with the digest it was saved with."""
+        if not isinstance(provider, CanVerifyRevisions):
+            pytest.skip("revisions can't be read again here (CanVerifyRevisions)")
+        disk = self.a_disk(provider, volumes)
+        saved = self.after_session(provider, volumes, disk, 1)
+        found = done(provider.verify_revision(disk.id, saved.id))
+        assert (found.state, found.digest) == (RevisionState.READY, saved.digest)
+
+    def _pruning(self, provider: Provider) -> CanPruneRevisions:
+        if not isinstance(provider, CanPruneRevisions):
+            pytest.skip("single revisions can't be dropped here (CanPruneRevisions)")
+        return provider
+
+
+class VolumeRules(DiskRules, AttachmentRules, RevisionRules, PruningRules):
     """All rules of Volumes."""

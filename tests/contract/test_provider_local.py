@@ -34,8 +34,10 @@ class TestLocal(ProviderConformance):
     boot_slack_seconds = 20
     parallel_launches = 4
 
+    isolation = "auto"
+
     def make_provider(self, tmp_path: Path) -> Provider:
-        return LocalProvider.open(a_context(tmp_path), {})
+        return LocalProvider.open(a_context(tmp_path), {"isolation": self.isolation})
 
     def make_boot(self, provider: Provider, name: str, edge_seconds: int, tmp_path: Path) -> str:
         plan = BootPlan(
@@ -71,6 +73,12 @@ class TestLocal(ProviderConformance):
             return copy(source, target)
 
         patch.setattr(trees, "_copy_file", copy_once)
+
+
+class TestLocalWithoutSandbox(TestLocal):
+    """The same suite where machines have no sandbox, as on a computer that can't make one."""
+
+    isolation = "off"
 
 
 def an_access(machine: Machine, host_key: KeyPair, service_key: KeyPair) -> Access:

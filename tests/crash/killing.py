@@ -118,7 +118,8 @@ class Lane:
 
     def written(self, project: Path) -> None:
         """A project with its documents and nothing else."""
-        self.kind(project, world="" if self.is_local else QUICK_WORLD).write(HOME, workspace_yaml()).close()
+        size = {"cpu": 1, "memory": "256Mi"} if self.is_local else {"cpu": 4, "memory": "16Gi"}
+        self.kind(project, world="" if self.is_local else QUICK_WORLD).write(HOME, workspace_yaml(resources=size)).close()
 
     def gaps(self) -> list[tuple[str, int]]:
         """Each gap as (the deed it lies before, which of its name that is), counted on a run that isn't killed."""

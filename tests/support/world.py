@@ -25,6 +25,7 @@ from nodusctl.cli.project import open_project
 from nodusctl.engine import verbs
 from nodusctl.engine.applying import ApplyResult, ApplySettings, apply_plan
 from nodusctl.engine.current_rates import CurrentRates
+from nodusctl.engine.homes import plan_home_change
 from nodusctl.engine.market import configured_rates
 from nodusctl.engine.plan import PlanRequest, make_plan
 from nodusctl.engine.removal import plan_removal
@@ -201,6 +202,10 @@ class World:
     def removal(self, *addresses: Address, discards_home: bool = False) -> Plan:
         """What ``nodusctl delete`` (with addresses) or ``destroy`` (without) makes."""
         return plan_removal(addresses=addresses, discards_home=discards_home, **self._sources())
+
+    def home_plan(self, address: Address = LAB, **change: int) -> Plan:
+        """What ``nodusctl home restore`` (``restores``) or ``home prune`` (``keeps``) makes."""
+        return plan_home_change(address, **change, **self._sources())
 
     def _sources(self) -> dict[str, Any]:
         return {

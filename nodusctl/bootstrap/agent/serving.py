@@ -43,7 +43,7 @@ class Serving:
         deaths = self._deaths.get(name, [])
         if self._rows.get(name, {}).get("given_up"):
             return False
-        gap = min(0.5 * 2 ** len(deaths), _LONGEST_GAP_SECONDS)
+        gap = min(0.25 * 2 ** len(deaths), _LONGEST_GAP_SECONDS)
         return not deaths or boot_clock() >= deaths[-1] + gap
 
     def _bury(self, name: str, row: dict[str, Any]) -> None:

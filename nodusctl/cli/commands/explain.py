@@ -40,10 +40,12 @@ def _explain_field(path: str, wiring: Wiring, *, is_json: bool) -> ExitCode:
 
 def _explain_attempt(name: str, wiring: Wiring, *, is_json: bool) -> ExitCode:
     from nodusctl.engine.inspect_one import explain_attempt
-    from nodusctl.render.descriptions import attempt_facts_document, attempt_text
+    from nodusctl.engine.plan_files import kept_plan
+    from nodusctl.render.attempt_explanations import attempt_facts_document, attempt_text
 
     now = wiring.clock.now()
-    facts = explain_attempt(name, journal=wiring.journal, now=now)
+    folder = wiring.project.state_folder
+    facts = explain_attempt(name, journal=wiring.journal, now=now, kept_plan=lambda digest: kept_plan(digest, state_folder=folder))
     output = wiring.output(is_json=is_json)
     output.result("result", lambda style: attempt_text(facts, style, now=now), lambda: attempt_facts_document(facts))
     return ExitCode.DONE

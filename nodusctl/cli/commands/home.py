@@ -61,7 +61,8 @@ def prune(
     *,
     name: NameArgument,
     keep: Annotated[
-        int, typer.Option("--keep", metavar="N", min=0, help="How many of the newest stay; default: revisionHistoryLimit.", show_default=False)
+        int,
+        typer.Option("--keep", metavar="N", min=0, help="How many of the newest stay; default: revisionHistoryLimit.", show_default=False),
     ] = 0,
     is_agreed: YesOption = False,
     timeout: TimeoutOption = "30m",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import Annotated
 
 import typer
@@ -16,6 +17,9 @@ from nodusctl.cli.output.heart import beating
 from nodusctl.cli.surroundings import Surroundings
 from nodusctl.cli.words import address_of, duration_of, usage_error
 from nodusctl.engine.secret_setting import set_value
+
+_NAME = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
+_KEY = r"[-._a-zA-Z0-9]{1,253}"
 
 app = family("Values of Secrets.")
 
@@ -35,14 +39,14 @@ def set_(
     is_json: JsonOption = False,
 ) -> ExitCode:
     """Store a value read from stdin as a new version; on a terminal it is asked for and not shown. Equal bytes change nothing."""
-    from nodusctl.resources.fragments import is_secret_key
-
     wiring = wiring_of(context)
     output = wiring.output(is_json=is_json)
     address = address_of(name if "/" in name else f"secret/{name}")
     if address.kind != "secret":
         usage_error("Only a Secret has values to set", f"It says {name!r}.", f"nodusctl secret set {address.name} {key}")
-    if not is_secret_key(key):
+    if not re.fullmatch(_NAME, address.name):
+        usage_error("The name has the wrong form", "It is at most 63 lower-case letters, digits and '-'.")
+    if not re.fullmatch(_KEY, key):
         usage_error("A Secret key has the wrong form", "It is at most 253 letters, digits, '-', '_' and '.'.")
     value = _value(wiring.surroundings, address, key)
     with beating(output.progress()) as progress:

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nodus_providers.local.cards import Cards
 from nodus_providers.local.folders import Root, sync_folder, write_json
 from nodus_providers.local.guest import kernel_boot_id, vault_folder
 from nodus_providers.local.isolation import Isolation
@@ -23,11 +24,19 @@ BUNDLE_FORMAT = "nodus-bundle/1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """What a machine is made of beside the agent: its home (the machine's own where None), devices and variables of its cards."""
+class Equipment:
+    """What this computer has for machines: programs, walls, graphics cards."""
 
     programs: Programs
     isolation: Isolation
+    cards: Cards
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What one machine is made of beside the agent: its home (the machine's own where None), devices and variables of its cards."""
+
+    equipment: Equipment
     home: Path | None
     devices: Sequence[str] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -48,8 +57,8 @@ def build_folder(root: Root, machine_id: str, request: LaunchRequest, parts: Par
     _write_private(making / "etc" / "authorized_keys", "".join(f"{key}\n" for key in bundle["person_keys"]))
     folder = root.machine(machine_id)
     boot = _boot(folder, parts, request, bundle)
-    boot |= parts.isolation.boot_parts(folder, boot, request, parts.devices, parts.variables)
-    parts.isolation.write_files(making, folder, boot, request)
+    boot |= parts.equipment.isolation.boot_parts(folder, boot, request, parts.devices, parts.variables)
+    parts.equipment.isolation.write_files(making, folder, boot, request)
     write_json(making / "boot.json", boot)
     write_json(making / "disks.json", {"disk_ids": [attachment.disk_id for attachment in request.disks]})
     write_json(making / "machine.json", _record(root, request))
@@ -59,7 +68,7 @@ def build_folder(root: Root, machine_id: str, request: LaunchRequest, parts: Par
 
 
 def _boot(folder: Path, parts: Parts, request: LaunchRequest, bundle: Mapping[str, Any]) -> dict[str, Any]:
-    programs = parts.programs
+    programs = parts.equipment.programs
     return {
         "machine": folder.name,
         "boot_id": f"{folder.name}-{kernel_boot_id()}",

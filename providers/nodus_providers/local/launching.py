@@ -13,12 +13,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from nodus_providers.local import programs as tools
-from nodus_providers.local.building import Parts, build_folder, bundle_of, request_digest
+from nodus_providers.local.building import Equipment, Parts, build_folder, bundle_of, request_digest
 from nodus_providers.local.disks import DiskShelf
 from nodus_providers.local.folders import Root, read_json
+from nodus_providers.local.gpus import device_files, visible_devices
 from nodus_providers.local.guest import Guest
 from nodus_providers.local.host import Host
-from nodus_providers.local.isolation import Isolation
 from nodus_providers.local.machines import holder_of, observed
 from nodus_providers.local.trees import remove_tree
 from nodusctl.provider.machines import Machine, MachineState
@@ -32,8 +32,8 @@ _POLL_SECONDS = 0.02
 class Launcher:
     """Launches machines of one provider instance and settles half launches."""
 
-    def __init__(self, root: Root, host: Host, programs: tools.Programs, shelf: DiskShelf, isolation: Isolation) -> None:
-        self._root, self._host, self._programs, self._shelf, self._isolation = root, host, programs, shelf, isolation
+    def __init__(self, root: Root, host: Host, shelf: DiskShelf, equipment: Equipment) -> None:
+        self._root, self._host, self._shelf, self._equipment = root, host, shelf, equipment
 
     def launch(self, request: LaunchRequest) -> Reply[Machine]:
         """Make the machine of this token, finish it, or answer with what it has become."""
@@ -63,23 +63,28 @@ class Launcher:
                 if self._shelf.exists(attachment.disk_id):
                     held.enter_context(self._root.locked(attachment.disk_id))
                     self._shelf.mended(attachment.disk_id)
-            refusal = self._refusal(request)
-            if refusal is None:
-                home = self._shelf.live(request.disks[0].disk_id) if request.disks else None
-                parts = Parts(programs=self._programs, isolation=self._isolation, home=home)
-                build_folder(self._root, machine_id, request, parts)
-            return refusal
+            if refusal := self._refusal(request):
+                return refusal
+            cards = held.enter_context(self._equipment.cards.taken(request, self._root.machine(machine_id)))
+            if isinstance(cards, Refused):
+                return cards
+            home = self._shelf.live(request.disks[0].disk_id) if request.disks else None
+            files, variables = device_files(cards), visible_devices(cards)
+            parts = Parts(equipment=self._equipment, home=home, devices=files, variables=variables)
+            build_folder(self._root, machine_id, request, parts)
+            return None
 
     def _refusal(self, request: LaunchRequest) -> Refused | None:
-        if request.offer_id != self._host.offer_id or request.zone != self._host.zone:
-            return Refused("Invalid", message=f"this computer offers {self._host.offer_id} in {self._host.zone} only")
-        if self._programs.sshd() is None:
+        is_offered = request.offer_id == self._host.offer_id or (request.offer_id.endswith("-local") and "-x" in request.offer_id)
+        if not is_offered or request.zone != self._host.zone:
+            return Refused("Invalid", message=f"this computer offers {self._host.offer_id} and its cards in {self._host.zone} only")
+        if self._equipment.programs.sshd() is None:
             return Refused("ProviderNotReady", Scope.ACCOUNT, "sshd is not installed on this computer")
         if bundle_of(request) is None:
             return Refused("Invalid", message="the boot document is not a bundle this provider can read")
         if request.edge_seconds <= 0:
             return Refused("Invalid", message="a machine needs an edge above zero seconds")
-        return self._isolation.refusal(request) or self._disk_refusal(request)
+        return self._equipment.isolation.refusal(request) or self._disk_refusal(request)
 
     def _disk_refusal(self, request: LaunchRequest) -> Refused | None:
         home_mount = (bundle_of(request) or {}).get("home_mount")

@@ -64,6 +64,8 @@ class LocalProvider:
     extra: ClassVar[str] = "local"
 
     def __init__(self, context: ProviderContext, settings: LocalSettings) -> None:
+        from nodus_providers.local.building import Equipment
+        from nodus_providers.local.cards import Cards
         from nodus_providers.local.host import this_host
         from nodus_providers.local.isolation import Isolation
         from nodus_providers.local.launching import Launcher
@@ -76,8 +78,10 @@ class LocalProvider:
         self._programs = Programs(settings, context.data_dir, context.environment.get("PATH", ""))
         self._tools = frozenset({"SSH", "VSCode"} | ({"Jupyter"} if "jupyter-lab" in self._programs.browser_tools() else set()))
         self._shelf = DiskShelf(self._root, self._host)
+        self._cards = Cards(Path(context.data_dir) / "cards", self._programs.find)
         self._isolation = Isolation(settings, context.environment.get("PATH", ""))
-        self._launcher = Launcher(self._root, self._host, self._programs, self._shelf, self._isolation)
+        equipment = Equipment(programs=self._programs, isolation=self._isolation, cards=self._cards)
+        self._launcher = Launcher(self._root, self._host, self._shelf, equipment)
 
     @classmethod
     def settings_schema(cls) -> dict[str, Any]:
@@ -112,7 +116,7 @@ class LocalProvider:
             is_own_hardware=True,
             is_this_computer=True,
             egress_policies=self._isolation.abilities.egress_policies,
-            notes=self._isolation.notes(),
+            notes=(*self._isolation.notes(), *self._cards.notes()),
             tools=self._tools,
             tool_fixes={} if "Jupyter" in self._tools else {"Jupyter": JUPYTER_FIX},
         )
@@ -121,8 +125,11 @@ class LocalProvider:
     def offers(self, query: OfferQuery) -> Reply[tuple[Offer, ...]]:
         from nodus_providers.local.host import offer_of
 
-        fits = not query.accelerator_families and (not query.locations or self._host.account in query.locations)
-        return Done((offer_of(self._context.instance, self._host, self._settings, self._context.clock.now()),) if fits else ())
+        if query.locations and self._host.account not in query.locations:
+            return Done(())
+        whole = offer_of(self._context.instance, self._host, self._settings, self._context.clock.now())
+        cards = tuple(self._cards.offers(whole, query.accelerator_families))
+        return Done(cards if query.accelerator_families else (whole, *cards))
 
     @_answering
     def launch(self, request: LaunchRequest) -> Reply[Machine]:
@@ -220,7 +227,7 @@ class LocalProvider:
         return self._shelf.live(disk_id)
 
     def check(self) -> tuple[Diagnostic, ...]:
-        return (*self._programs.findings(), *self._isolation.findings())
+        return (*self._programs.findings(), *self._isolation.findings(), *self._cards.findings())
 
 
 def _setting_fault(instance: str, fault: Any) -> Diagnostic:

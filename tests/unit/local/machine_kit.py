@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from nodus_providers.local.provider import LocalProvider
 from nodusctl.bootstrap.bundle import render_bundle
@@ -29,10 +30,10 @@ TAGS = {"nodus-state": "a-state"}
 class MachineKit:
     """One provider instance on an empty folder, with keys."""
 
-    def __init__(self, tmp_path: Path) -> None:
+    def __init__(self, tmp_path: Path, **settings: object) -> None:
         keys = OpenSshKeys()
         self.tmp_path = tmp_path
-        self.provider = LocalProvider.open(a_context(tmp_path), {})
+        self.provider = LocalProvider.open(a_context(tmp_path), settings)
         self.host_key, self.service_key, self.person_key = (keys.new_key(name) for name in ("host", "service", "person"))
         self.person_path = tmp_path / "person"
         self.person_path.touch(mode=0o600)
@@ -43,7 +44,25 @@ class MachineKit:
     def a_disk(self, token: str = "nodus-disk") -> Disk:
         return done(self.provider.create_disk(DiskRequest(token=token, name="home", zone=self.offer.zone, size_bytes=2**30, tags=TAGS)))
 
-    def a_request(self, token: str = "nodus-launch", *, edge_seconds: int = 600, disk: Disk | None = None) -> LaunchRequest:
+    @property
+    def is_isolated(self) -> bool:
+        """True where machines of this kit have a sandbox."""
+        return self.provider._isolation.is_on
+
+    def home_seen(self, disk: Disk) -> str:
+        """The home's path as a session sees it."""
+        return "/home/nodus" if self.is_isolated else str(self.provider.home_of(disk.id))
+
+    def outside(self, machine: Machine, pid: int) -> int:
+        """This computer's pid of a process that the machine knows as ``pid``."""
+        written = json.loads((self.root / "machines" / machine.id / "run" / "keeper.json").read_text())
+        if not self.is_isolated:
+            return pid
+        found = [outer for outer, inner in pids_below(int(written["pid"])) if inner == pid]
+        assert len(found) == 1, f"{pid} is {found} outside"
+        return found[0]
+
+    def a_request(self, token: str = "nodus-launch", *, edge_seconds: int = 600, disk: Disk | None = None, **more: Any) -> LaunchRequest:
         plan = BootPlan(
             host_key=self.host_key.private,
             service_key=self.service_key.public,
@@ -64,10 +83,11 @@ class MachineKit:
             edge_seconds=edge_seconds,
             disks=(DiskAttachment(disk_id=disk.id, mount_path="/home/nodus"),) if disk else (),
             tags=TAGS,
+            **more,
         )
 
-    def launched(self, token: str = "nodus-launch", *, edge_seconds: int = 600, disk: Disk | None = None) -> Machine:
-        return done(self.provider.launch(self.a_request(token, edge_seconds=edge_seconds, disk=disk)))
+    def launched(self, token: str = "nodus-launch", *, edge_seconds: int = 600, disk: Disk | None = None, **more: Any) -> Machine:
+        return done(self.provider.launch(self.a_request(token, edge_seconds=edge_seconds, disk=disk, **more)))
 
     def seen(self, machine: Machine) -> Machine:
         return done(self.provider.observe([machine.id]))[0]
@@ -121,6 +141,22 @@ def process_rows() -> list[tuple[int, str, str]]:
             if is_alive(int(name)):
                 rows.append((int(name), command.decode(errors="replace"), environment.decode(errors="replace")))
     return rows
+
+
+def pids_below(keeper: int) -> list[tuple[int, int]]:
+    """Of each process in another pid namespace than ours and below ``keeper``: our pid and the one it has there."""
+    rows = {}
+    for name in filter(str.isdigit, (path.name for path in Path("/proc").iterdir())):
+        with contextlib.suppress(OSError):
+            lines = dict(line.split(":", 1) for line in Path(f"/proc/{name}/status").read_text().splitlines())
+            rows[int(name)] = (int(lines["PPid"]), [int(pid) for pid in lines["NSpid"].split()])
+    return [(pid, numbers[-1]) for pid, (_, numbers) in rows.items() if len(numbers) > 1 and _is_below(rows, pid, keeper)]
+
+
+def _is_below(rows: dict[int, tuple[int, list[int]]], pid: int, keeper: int) -> bool:
+    while pid in rows and pid != keeper:
+        pid = rows[pid][0]
+    return pid == keeper
 
 
 def eventually(look: Callable[[], T | None], what: str, limit_seconds: float = 20.0) -> T:

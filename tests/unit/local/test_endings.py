@@ -11,7 +11,7 @@ import pytest
 from machine_kit import MachineKit, eventually, is_alive
 
 from nodusctl.provider.agent import AgentCommand
-from nodusctl.provider.machines import MachineState
+from nodusctl.provider.machines import Disk, Machine, MachineState
 from nodusctl.testing.conformance_hooks import done
 
 pytestmark = pytest.mark.local
@@ -24,15 +24,17 @@ LEAVE_DAEMONS = (
 )
 
 
-def daemons_of(home: Path) -> list[int]:
-    return [int((home / f"{name}.pid").read_text()) for name in ("marked", "bare", "stubborn")]
+def daemons_of(kit: MachineKit, machine: Machine, disk: Disk) -> list[int]:
+    """Our pids of what LEAVE_DAEMONS left."""
+    home = kit.provider.home_of(disk.id)
+    return [kit.outside(machine, int((home / f"{name}.pid").read_text())) for name in ("marked", "bare", "stubborn")]
 
 
 def test_a_release_ends_daemons_that_left_their_session_and_emptied_their_environment(kit: MachineKit) -> None:
     disk = kit.a_disk()
     machine = kit.launched(disk=disk)
     assert subprocess.run(kit.login(machine, LEAVE_DAEMONS), check=False).returncode == 0
-    pids = [*kit.running(machine.id), *daemons_of(kit.provider.home_of(disk.id))]
+    pids = [*kit.running(machine.id), *daemons_of(kit, machine, disk)]
     assert all(is_alive(pid) for pid in pids)
     assert done(kit.provider.list()).machines
     kit.release(machine.id)
@@ -41,6 +43,7 @@ def test_a_release_ends_daemons_that_left_their_session_and_emptied_their_enviro
     assert not list(Path("/dev/shm").glob(f"*{machine.id}*"))
 
 
+@pytest.mark.parametrize("kit", ["not isolated"], indirect=True)
 def test_what_a_killed_keeper_left_is_seen_and_ended_by_the_release(kit: MachineKit) -> None:
     disk = kit.a_disk()
     machine = kit.launched(disk=disk)
@@ -58,6 +61,18 @@ def test_what_a_killed_keeper_left_is_seen_and_ended_by_the_release(kit: Machine
     assert kit.running(machine.id) == {}
     assert sleeping.wait(timeout=10) != 0
     assert forwarding.wait(timeout=10) != 0
+
+
+@pytest.mark.parametrize("kit", ["isolated"], indirect=True)
+def test_a_killed_keeper_takes_its_whole_sandbox_along(kit: MachineKit) -> None:
+    disk = kit.a_disk()
+    machine = kit.launched(disk=disk)
+    assert subprocess.run(kit.login(machine, LEAVE_DAEMONS), check=False).returncode == 0
+    pids = daemons_of(kit, machine, disk)
+    keeper = next(pid for pid, command in kit.running(machine.id).items() if "agent keep" in command)
+    os.kill(keeper, signal.SIGKILL)
+    eventually(lambda: True if not any(is_alive(pid) for pid in pids) else None, "all that ran inside has ended", 5)
+    assert kit.seen(machine).state is MachineState.STOPPED
 
 
 def test_a_killed_keeper_takes_its_sshd_along_and_the_machine_is_stopped(kit: MachineKit) -> None:
@@ -111,8 +126,10 @@ def test_quiesce_closes_the_door_to_people_and_ends_what_they_run(kit: MachineKi
     disk = kit.a_disk()
     machine = kit.launched(disk=disk)
     assert subprocess.run(kit.login(machine, LEAVE_DAEMONS), check=False).returncode == 0
+    pids = daemons_of(kit, machine, disk)
+    assert all(is_alive(pid) for pid in pids)
     assert done(kit.ask(machine, AgentCommand.QUIESCE, grace_seconds=1)).is_quiet
-    assert [pid for pid in daemons_of(kit.provider.home_of(disk.id)) if is_alive(pid)] == []
+    assert [pid for pid in pids if is_alive(pid)] == []
     assert subprocess.run(kit.login(machine, "true"), capture_output=True, check=False).returncode == 255
     assert kit.seen(machine).state is MachineState.RUNNING
 

@@ -1,0 +1,116 @@
+"""``cost``: charges of the ledger, summed by object, day, offering or label. Pure over entries and Attempts.
+
+A charge is posted when a session ends, so its whole amount counts for that day; what still runs is held, not yet charged, and shown
+beside it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC
+from enum import StrEnum
+
+from nodusctl.attempts.attempt import Attempt
+from nodusctl.base.ids import Address
+from nodusctl.base.money import ZERO, Money, total
+from nodusctl.ledger.entries import Entry, charged, held
+from nodusctl.state.snapshot import Snapshot
+
+NOT_LABELLED = "(no such label)"
+REMOVED = "(removed objects)"
+
+
+class GroupBy(StrEnum):
+    """``--by``; a label's key is named apart."""
+
+    OBJECT = "object"
+    DAY = "day"
+    OFFERING = "offering"
+    LABEL = "label"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostGroup:
+    """One line. ``held_usd`` is what open sessions have set aside: at most that much may still be charged."""
+
+    name: str
+    charged_usd: Money
+    held_usd: Money
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """Groups, dearest first, days in order; and the sums over all of them."""
+
+    by: GroupBy
+    label: str
+    groups: tuple[CostGroup, ...]
+
+    @property
+    def charged_usd(self) -> Money:
+        """All charges."""
+        return total(group.charged_usd for group in self.groups)
+
+    @property
+    def held_usd(self) -> Money:
+        """All holds."""
+        return total(group.held_usd for group in self.groups)
+
+
+def spending_of(
+    entries: Iterable[Entry], attempts: Iterable[Attempt], snapshot: Snapshot, *, by: GroupBy, label: str = "", only: Address | None = None
+) -> Spending:
+    """Sum the ledger. ``only`` keeps one object, also a removed one; its uid decides where it stands in the state."""
+    by_uid = {attempt.uid: attempt for attempt in attempts}
+    standing = snapshot.get(only) if only is not None else None
+    name_of = _naming(by, label, by_uid, snapshot)
+    sums: defaultdict[str, list[Money]] = defaultdict(lambda: [ZERO, ZERO])
+    members: defaultdict[str, set[str]] = defaultdict(set)
+    for entry in entries:
+        if not entry.attempt_uid or not _counts(entry, only, standing.record.uid if standing is not None else ""):
+            continue
+        name = name_of(entry)
+        sums[name][0] += entry.moved(charged(entry.attempt_uid))
+        sums[name][1] += entry.moved(held(entry.attempt_uid))
+        members[name].add(entry.attempt_uid)
+    groups = [
+        CostGroup(name=name, charged_usd=amounts[0], held_usd=amounts[1], attempts=len(members[name])) for name, amounts in sums.items()
+    ]
+    kept = [group for group in groups if group.charged_usd or group.held_usd or by is not GroupBy.DAY]
+    order: Callable[[CostGroup], tuple[int, str]] = (
+        (lambda group: (0, group.name)) if by is GroupBy.DAY else (lambda group: (-group.charged_usd.micro, group.name))
+    )
+    return Spending(by=by, label=label, groups=tuple(sorted(kept, key=order)))
+
+
+def _counts(entry: Entry, only: Address | None, uid: str) -> bool:
+    return only is None or entry.object_address == str(only) or (bool(uid) and entry.object_uid == uid)
+
+
+def _naming(by: GroupBy, label: str, attempts: Mapping[str, Attempt], snapshot: Snapshot) -> Callable[[Entry], str]:
+    present = {one.record.uid: one.record for one in snapshot}
+
+    def by_label(entry: Entry) -> str:
+        record = present.get(entry.object_uid)
+        if record is None:
+            return REMOVED
+        if label:
+            return f"{label}={record.labels[label]}" if label in record.labels else NOT_LABELLED
+        return ",".join(f"{key}={text}" for key, text in sorted(record.labels.items())) or NOT_LABELLED
+
+    def by_offering(entry: Entry) -> str:
+        attempt = attempts.get(entry.attempt_uid)
+        return attempt.terms.offering if attempt is not None and attempt.terms is not None else "unknown"
+
+    match by:
+        case GroupBy.DAY:
+            return lambda entry: f"{entry.time.astimezone(UTC):%Y-%m-%d}"
+        case GroupBy.OFFERING:
+            return by_offering
+        case GroupBy.LABEL:
+            return by_label
+        case GroupBy.OBJECT:
+            return lambda entry: str(present[entry.object_uid].address) if entry.object_uid in present else entry.object_address
