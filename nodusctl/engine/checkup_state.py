@@ -52,11 +52,11 @@ def _lock_findings(lock: LockFacts | None, now: datetime) -> Iterator[Diagnostic
         return
     is_old = now - lock.heartbeat_at > _OLD_LOCK
     if lock.liveness is Liveness.DEAD:
-        yield warning("Locked", "A lock outlived its holder", lock_words(lock), unlock_words(lock))
+        yield warning("Locked", "A lock outlived its holder", lock_words(lock, now), unlock_words(lock))
     elif is_old and lock.liveness is Liveness.UNKNOWN:
-        yield warning("Locked", "A lock of another computer has gone silent", lock_words(lock), unlock_words(lock))
+        yield warning("Locked", "A lock of another computer has gone silent", lock_words(lock, now), unlock_words(lock))
     elif is_old:
-        yield warning("Locked", "A lock has been held for long", lock_words(lock), unlock_words(lock))
+        yield warning("Locked", "A lock has been held for long", lock_words(lock, now), unlock_words(lock))
 
 
 def _intents(journal: Journal, claims: Claims) -> Area:

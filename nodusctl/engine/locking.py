@@ -21,33 +21,33 @@ def under_plan_lock(claims: Claims, command: str, timeout: timedelta, act: Calla
     try:
         lock_id = claims.take_plan_lock(command, timeout)
     except Locked as held:
-        raise UserError(lock_error(held.lock), exit_code=ExitCode.LOCKED) from None
+        raise UserError(lock_error(held.lock, held.seen_at), exit_code=ExitCode.LOCKED) from None
     try:
         return act()
     finally:
         claims.drop_plan_lock(lock_id)
 
 
-def lock_error(lock: LockFacts) -> Diagnostic:
+def lock_error(lock: LockFacts, now: datetime) -> Diagnostic:
     """All eight facts of a lock and the exact command that removes it."""
-    return error("Locked", "The state is locked.", lock_words(lock), unlock_words(lock))
+    return error("Locked", "The state is locked.", lock_words(lock, now), unlock_words(lock))
 
 
 def lock_note(lock: LockFacts, now: datetime) -> Diagnostic:
     """The same for a reader, which neither waits nor breaks it."""
-    age = format_duration(max(now - lock.started_at, timedelta(0)) // _SECOND * _SECOND)
-    return note("Locked", "The state is locked by another command.", f"{lock_words(lock)}\nage: {age}", unlock_words(lock))
+    return note("Locked", "The state is locked by another command.", lock_words(lock, now), unlock_words(lock))
 
 
-def lock_words(lock: LockFacts) -> str:
-    """Id, holder, host, pid, command, times, and whether the holder lives."""
+def lock_words(lock: LockFacts, now: datetime) -> str:
+    """Id, holder, host, pid, command, start and age, last heartbeat, and whether the holder lives."""
     holder = lock.holder
+    age = format_duration(max(now - lock.started_at, timedelta(0)) // _SECOND * _SECOND)
     return "\n".join(
         (
             f"lock id: {lock.id}",
             f"holder: {holder.user}@{holder.host}, pid {holder.pid} ({lock.liveness})",
             f"command: {holder.command}",
-            f"started: {format_time(lock.started_at)}",
+            f"started: {format_time(lock.started_at)} ({age} ago)",
             f"last heartbeat: {format_time(lock.heartbeat_at)}",
         )
     )

@@ -43,21 +43,17 @@ class CostGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
-    """Groups, dearest first, days in order; and the sums over all of them."""
+    """Groups, dearest first, days in order. ``held_usd`` is what is held now; a hold belongs to no day."""
 
     by: GroupBy
     label: str
     groups: tuple[CostGroup, ...]
+    held_usd: Money = ZERO
 
     @property
     def charged_usd(self) -> Money:
         """All charges."""
         return total(group.charged_usd for group in self.groups)
-
-    @property
-    def held_usd(self) -> Money:
-        """All holds."""
-        return total(group.held_usd for group in self.groups)
 
 
 def spending_of(
@@ -67,6 +63,7 @@ def spending_of(
     by_uid = {attempt.uid: attempt for attempt in attempts}
     standing = snapshot.get(only) if only is not None else None
     name_of = _naming(by, label, by_uid, snapshot)
+    held_now = ZERO
     sums: defaultdict[str, list[Money]] = defaultdict(lambda: [ZERO, ZERO])
     members: defaultdict[str, set[str]] = defaultdict(set)
     for entry in entries:
@@ -74,16 +71,18 @@ def spending_of(
             continue
         name = name_of(entry)
         sums[name][0] += entry.moved(charged(entry.attempt_uid))
-        sums[name][1] += entry.moved(held(entry.attempt_uid))
+        moved = entry.moved(held(entry.attempt_uid))
+        held_now += moved
+        sums[name][1] += ZERO if by is GroupBy.DAY else moved
         members[name].add(entry.attempt_uid)
     groups = [
         CostGroup(name=name, charged_usd=amounts[0], held_usd=amounts[1], attempts=len(members[name])) for name, amounts in sums.items()
     ]
-    kept = [group for group in groups if group.charged_usd or group.held_usd or by is not GroupBy.DAY]
+    kept = [group for group in groups if group.charged_usd or by is not GroupBy.DAY]
     order: Callable[[CostGroup], tuple[int, str]] = (
         (lambda group: (0, group.name)) if by is GroupBy.DAY else (lambda group: (-group.charged_usd.micro, group.name))
     )
-    return Spending(by=by, label=label, groups=tuple(sorted(kept, key=order)))
+    return Spending(by=by, label=label, groups=tuple(sorted(kept, key=order)), held_usd=held_now)
 
 
 def _counts(entry: Entry, only: Address | None, uid: str) -> bool:

@@ -46,11 +46,11 @@ class LockFacts:
 
 
 class Locked(Exception):
-    """The plan lock is held by somebody who may be alive."""
+    """The plan lock is held by somebody who may be alive; ``seen_at`` is when we gave up waiting for it."""
 
-    def __init__(self, lock: LockFacts) -> None:
+    def __init__(self, lock: LockFacts, seen_at: datetime) -> None:
         super().__init__(lock.id)
-        self.lock = lock
+        self.lock, self.seen_at = lock, seen_at
 
 
 class Claims(Protocol):

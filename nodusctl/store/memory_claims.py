@@ -46,7 +46,7 @@ class MemoryClaims:
             if lock is None or lock.id == lock_id:
                 return lock_id
             if self._wall.monotonic() >= give_up_at:
-                raise Locked(lock)
+                raise Locked(lock, self._wall.now())
             self._wall.sleep(POLL_SECONDS)
 
     def drop_plan_lock(self, lock_id: str) -> None:

@@ -35,7 +35,7 @@ class SqliteClaims:
             if lock is None:
                 return lock_id
             if self._wall.monotonic() >= give_up_at:
-                raise Locked(lock)
+                raise Locked(lock, self._wall.now())
             self._wall.sleep(POLL_SECONDS)
 
     def _standing_in_the_way(self) -> LockFacts | None:

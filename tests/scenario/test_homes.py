@@ -118,7 +118,7 @@ def test_a_reviewed_restore_is_refused_once_the_disk_was_used_again(world: World
 
 def test_a_restore_whose_reply_is_lost_is_settled_by_asking_again(world: World) -> None:
     saved(world, 2)
-    world.fault("restore", "drop", times=1)
+    world.fault("restore", "accept-then-drop", times=1)
     assert restore(world, 1).exit_code is ExitCode.DONE
     assert (len(content(world)), world.home().disk_revision) == (1, 1)
     world.check_quiet()
@@ -184,7 +184,7 @@ def test_a_revision_that_cannot_be_dropped_stands_in_no_stops_way_and_goes_with_
     assert numbers(world) == [1, 2, 3, 4]
     world.heal()
     world.start()
-    world.fault("revision-delete", "drop")
+    world.fault("revision-delete", "accept-then-drop")
     assert world.stop().exit_code is ExitCode.DONE
     assert world.status().phase is Phase.STOPPED
     world.heal()

@@ -55,7 +55,7 @@ def test_a_charge_above_its_hold_is_captured_whole() -> None:
     last = final_entries(made, entries, NOW + timedelta(hours=1), NOW)
     now = balances((*entries, *last))
     assert (now.attempt(made.uid).charged, now.attempt(made.uid).held) == (Money.parse("0.20"), ZERO)
-    assert now.available == Money.parse("-0.20")
+    assert now.available == -Money.parse("0.20")
 
 
 @hypothesis_given(

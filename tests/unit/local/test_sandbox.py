@@ -1,0 +1,149 @@
+"""The sandbox as bubblewrap's words, what is probed of a computer, and what the doctor says of one that lacks something."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nodus_providers.local import probing
+from nodus_providers.local.cgroups import writable_controllers
+from nodus_providers.local.isolation import program_folders
+from nodus_providers.local.provider import LocalProvider
+from nodus_providers.local.sandbox import SandboxPlan, made_etc, sandbox_arguments
+from nodusctl.base.diagnostics import Severity
+from nodusctl.testing.conformance_hooks import a_context
+
+PLAN = SandboxPlan(machine="m-1", folder=Path("/data/m-1"), vault="/dev/shm/v", home=Path("/data/d-1/live"), hostname="lab")
+
+
+def words(**changes: object) -> list[str]:
+    from dataclasses import replace
+
+    return list(sandbox_arguments(replace(PLAN, **changes), {"/bin": "usr/bin"}, "/run/resolv.conf"))  # type: ignore[arg-type]
+
+
+def mounts(option: str, **changes: object) -> dict[str, str]:
+    """Target → source of every mount made by one option."""
+    found = words(**changes)
+    return {found[place + 2]: found[place + 1] for place, word in enumerate(found) if word == option}
+
+
+def test_the_system_is_read_only_and_only_home_and_tmp_of_the_machine_can_be_written() -> None:
+    assert mounts("--bind") == {
+        "/tmp": "/data/m-1/tmp",
+        "/home/nodus": "/data/d-1/live",
+        "/run/nodus/vault/jupyter": "/dev/shm/v/jupyter",
+    }
+    read_only = mounts("--ro-bind")
+    assert (read_only["/usr"], read_only["/run/secrets"]) == ("/usr", "/dev/shm/v/secrets")
+    assert words()[-4:] == ["--remount-ro", "/", "--chdir", "/home/nodus"]
+
+
+def test_nothing_of_the_real_etc_that_names_people_is_shown() -> None:
+    shown = {target for target in (*mounts("--ro-bind-try"), *mounts("--ro-bind")) if target.startswith("/etc")}
+    assert not shown & {"/etc", "/etc/shadow", "/etc/sudoers", "/etc/ssh", "/etc/machine-id"}
+    assert mounts("--ro-bind")["/etc/passwd"] == "/data/m-1/etc/system/passwd"
+
+
+def test_no_group_tty_so_that_an_ordinary_user_gets_terminals() -> None:
+    assert "tty" not in made_etc(PLAN)["group"]
+
+
+def test_the_network_is_shared_only_where_egress_is_open() -> None:
+    assert "--share-net" in words()
+    assert "--share-net" not in words(shares_network=False)
+
+
+def test_a_machine_without_cards_has_no_device_of_this_computer() -> None:
+    assert mounts("--dev-bind-try") == {}
+    assert mounts("--dev-bind-try", devices=("/dev/nvidia0",)) == {"/dev/nvidia0": "/dev/nvidia0"}
+
+
+def test_the_machine_ends_with_its_keeper_and_sees_nothing_of_other_processes() -> None:
+    assert {"--die-with-parent", "--unshare-all", "--clearenv"} <= set(words())
+
+
+def test_programs_bring_their_installation_but_never_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("tool/bin/jupyter-lab", "bin/code-server", "python/bin/python3"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    programs = {"jupyter-lab": f"{tmp_path}/tool/bin/jupyter-lab", "code-server": f"{tmp_path}/bin/code-server"}
+    boot = {"python": f"{tmp_path}/python/bin/python3", "sshd": {"program": "/usr/sbin/sshd"}, "programs": programs}
+    shown = program_folders(boot)
+    assert {f"{tmp_path}/tool", f"{tmp_path}/python", f"{tmp_path}/bin"} <= set(shown)
+    assert str(tmp_path) not in shown
+    assert not any(path.startswith("/usr") for path in shown)
+
+
+def findings(tmp_path: Path, script: str | None, isolation: str = "auto") -> dict[str, tuple[Severity, str]]:
+    """Summary → severity and fix, on a computer whose bwrap is ``script`` (None: there is none)."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    if script is not None:
+        (tools / "bwrap").write_text(f"#!/bin/sh\n{script}\n")
+        (tools / "bwrap").chmod(0o755)
+    probing._tried.cache_clear()
+    patch = pytest.MonkeyPatch()
+    patch.setattr(probing, "_SYSTEM_PATH", str(tools))
+    try:
+        provider = LocalProvider.open(a_context(tmp_path, environment={"PATH": str(tools)}), {"isolation": isolation})
+        assert provider.describe().egress_policies == frozenset({"Open"})
+        assert (provider.describe().notes != ()) == (script != "case \"$*\" in *--share-net*) exit 0;; esac; exit 1")or True
+        return {found.summary: (found.severity, found.fix) for found in provider.check()}
+    finally:
+        patch.undo()
+        probing._tried.cache_clear()
+
+
+def test_without_bubblewrap_the_doctor_says_how_to_install_it(tmp_path: Path) -> None:
+    severity, fix = findings(tmp_path, None)["bubblewrap is not installed"]
+    assert (severity, "    apt-get install bubblewrap" in fix) == (Severity.WARNING, True)
+
+
+def test_where_isolation_is_required_its_lack_is_an_error(tmp_path: Path) -> None:
+    assert findings(tmp_path, None, "required")["bubblewrap is not installed"][0] is Severity.ERROR
+
+
+def test_forbidden_user_namespaces_are_a_finding_with_the_switch_that_allows_them(tmp_path: Path) -> None:
+    script = "echo 'bwrap: setting up uid map: Permission denied' >&2; exit 1"
+    assert "    sysctl -w " in findings(tmp_path, script)["User namespaces can't be used"][1]
+
+
+def test_network_namespaces_alone_may_be_missing(tmp_path: Path) -> None:
+    script = 'case "$*" in *--share-net*) exit 0;; esac; echo "bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted" >&2; exit 1'
+    assert "sysctl -w user.max_net_namespaces" in findings(tmp_path, script)["Egress can't be limited"][1]
+
+
+@pytest.mark.parametrize(
+    ("switch", "value", "command"),
+    [
+        ("kernel/apparmor_restrict_unprivileged_userns", "1", "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"),
+        ("kernel/unprivileged_userns_clone", "0", "sysctl -w kernel.unprivileged_userns_clone=1"),
+        ("user/max_user_namespaces", "0", "sysctl -w user.max_user_namespaces=15000"),
+    ],
+    ids=["AppArmor", "old Debian", "a limit"],
+)
+def test_the_fix_names_the_switch_that_forbids(tmp_path: Path, switch: str, value: str, command: str) -> None:
+    (tmp_path / switch).parent.mkdir(parents=True)
+    (tmp_path / switch).write_text(value + "\n")
+    assert probing.namespace_fix(tmp_path) == command
+
+
+def test_a_delegated_group_is_found_above_our_own_and_a_foreign_one_is_not(tmp_path: Path) -> None:
+    own = "user.slice/user-1000.slice/user@1000.service/app.slice/terminal.scope"
+    delegated = tmp_path / "user.slice/user-1000.slice/user@1000.service"
+    (tmp_path / own).mkdir(parents=True)
+    for folder in (tmp_path, delegated, tmp_path / own):
+        (folder / "cgroup.subtree_control").write_text("memory pids\n" if folder == delegated else "")
+    found = writable_controllers(f"cgroup2 {tmp_path} cgroup2 rw 0 0\n", f"0::/{own}\n")
+    # Made in a plain folder, a group lacks the files that the kernel would make, so nothing is taken for able here.
+    assert dict(found.parents) == {}
+    assert found.killing == ""
+    assert not list(tmp_path.rglob("nodus-probe-*"))
+
+
+def test_no_cgroup_file_system_means_no_controllers() -> None:
+    found = writable_controllers("proc /proc proc rw 0 0\n", "0::/\n")
+    assert (dict(found.parents), found.killing) == ({}, "")
