@@ -11,7 +11,7 @@ PROGRAMS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nodusctl/programs
 export PATH := $(PATH):/usr/sbin:/sbin:$(PROGRAMS)/usr/sbin:$(PROGRAMS)/usr/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup programs demo test check format schemas plans bench clean
+.PHONY: help setup programs demo test check format schemas plans docs bench clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -30,7 +30,8 @@ programs: ## install or unpack sshd and what else local machines need
 demo: setup programs ## plan, apply, use, stop, start and remove examples/quickstart on this computer
 	$(BIN)/python scripts/demo.py --programs "$(PROGRAMS)"
 
-test: setup programs ## the whole test suite
+test: setup ## the whole test suite
+	@sh scripts/programs.sh "$(PROGRAMS)" tests
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
 check: setup ## format, lint, types, import contracts, fast tests, generated files current
@@ -40,6 +41,7 @@ check: setup ## format, lint, types, import contracts, fast tests, generated fil
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python scripts/make_schemas.py --check
 	$(BIN)/python scripts/make_plans.py --check
+	$(BIN)/python scripts/make_docs.py --check
 	$(BIN)/python -m pytest -q -n auto --dist loadfile -m 'not slow and not local'
 
 format: setup ## format the code
@@ -51,6 +53,9 @@ schemas: setup ## write schemas/
 
 plans: setup ## write plans/: the examples planned in a fixed world
 	$(BIN)/python scripts/make_plans.py
+
+docs: setup ## write the generated pages of docs/: commands, kinds, error codes
+	$(BIN)/python scripts/make_docs.py
 
 bench: setup ## measure what must stay fast, as ratios of one run
 	$(BIN)/python -m tests.benchmarks

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Makes sure that the programs local machines need are there: sshd, ssh and ssh-keygen.
+# Makes sure that the programs local machines need are there: sshd, ssh and ssh-keygen. With "tests" as $2 also what the tests alone need,
+# rsync and a browser with its driver, but only where they can be installed: their tests are skipped elsewhere.
 #
 # As root (or with sudo that asks nothing) they are installed from Debian. Otherwise the packages are unpacked under the folder given
 # as $1, which needs no rights; and where even that fails, one line says what to run, and the caller goes on with what there is.
@@ -7,6 +8,7 @@ set -eu
 
 folder=$1
 wanted="sshd:openssh-server ssh:openssh-client ssh-keygen:openssh-client"
+for_tests="rsync:rsync chromium:chromium chromedriver:chromium-driver"
 
 missing_packages() {
 	for pair in $wanted; do
@@ -14,19 +16,22 @@ missing_packages() {
 	done | sort -u | tr '\n' ' '
 }
 
+as_root=none
+if [ "$(id -u)" = 0 ]; then
+	as_root=""
+elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
+	as_root="sudo -n"
+fi
+if [ "${2:-}" = tests ] && [ "$as_root" != none ]; then
+	wanted="$wanted $for_tests"
+fi
+
 packages=$(missing_packages)
 [ -n "$packages" ] || exit 0
 
 if ! command -v apt-get >/dev/null 2>&1; then
 	echo "Missing: $packages (no apt-get here; install them with this system's package manager). Going on without." >&2
 	exit 0
-fi
-
-as_root=none
-if [ "$(id -u)" = 0 ]; then
-	as_root=""
-elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
-	as_root="sudo -n"
 fi
 
 if [ "$as_root" != none ]; then

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from nodusctl.base.diagnostics import error
 from nodusctl.base.exits import ExitCode, UserError
@@ -48,6 +49,15 @@ def split(words: Sequence[str]) -> GlobalOptions:
         else:
             raise _usage(f"{name} needs a value")
     return GlobalOptions(chdir=taken.get("--chdir", ""), colour=_colour(taken.get("--color")), rest=tuple(rest))
+
+
+def options_of_half_a_line(words: Sequence[str]) -> GlobalOptions:
+    """For completion: the project's folder if it was said, nothing taken out, and no fault whatever is missing."""
+    # The last word is the one being typed, so it says nothing yet.
+    whole = words[:-1]
+    found = [after for word, after in pairwise(whole) if word == "--chdir"]
+    found += [word.partition("=")[2] for word in whole if word.startswith("--chdir=")]
+    return GlobalOptions(chdir=found[0] if found else "", rest=tuple(words))
 
 
 def _colour(text: str | None) -> str:

@@ -10,6 +10,7 @@ from nodusctl.cli.wiring import Wiring
 
 if TYPE_CHECKING:
     from nodusctl.engine.reaching import Caller
+    from nodusctl.engine.waking import Lack
     from nodusctl.remote.session import PersonLogin
 
 
@@ -37,7 +38,7 @@ def login_to(wiring: Wiring, address: Address) -> PersonLogin:
     return login_of(address, caller)
 
 
-def bring_up(wiring: Wiring, address: Address, lack: object) -> None:
+def bring_up(wiring: Wiring, address: Address, lack: Lack) -> None:
     """Start it or wait for it, with progress on stderr."""
     from nodusctl.cli.apply_settings import apply_settings
     from nodusctl.cli.carrying import working
@@ -47,7 +48,7 @@ def bring_up(wiring: Wiring, address: Address, lack: object) -> None:
     with working(wiring, output) as work:
         waking.bring_up(
             address,
-            waking.Lack(lack),
+            lack,
             outside=work.outside,
             command=wiring.command,
             settings=apply_settings(wiring),

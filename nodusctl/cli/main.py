@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from nodusctl.base.diagnostics import error
 from nodusctl.base.exits import ExitCode, UserError
-from nodusctl.cli.global_options import GlobalOptions, mentions_json, split
+from nodusctl.cli.global_options import GlobalOptions, mentions_json, options_of_half_a_line, split
 from nodusctl.cli.output.colour import ColourChoice
 from nodusctl.cli.output.protocol import Output
 from nodusctl.cli.surroundings import Surroundings
@@ -45,7 +45,7 @@ def run(surroundings: Surroundings) -> ExitCode:
     words = surroundings.arguments
     wiring = Wiring(surroundings)
     try:
-        options = split(words)
+        options = split(words) if words[:1] != (COMPLETE,) else options_of_half_a_line(words)
         wiring = _wired(surroundings, options)
         code = _dispatch(wiring, options.rest)
     except BaseException as ending:

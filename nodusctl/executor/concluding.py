@@ -24,6 +24,18 @@ from nodusctl.state.status import Phase
 
 _NEVER_RESTORED = frozenset({"NotFound", "Invalid", "Conflict", "Unsupported"})
 """Refusals of a restore that no second try heals: the revision is gone, can't be trusted, or can't be brought back here."""
+_DISK_STEPS = frozenset(
+    {
+        StepKind.CREATE_DISK,
+        StepKind.ATTACH,
+        StepKind.DETACH,
+        StepKind.RESTORE,
+        StepKind.DELETE_REVISION,
+        StepKind.GROW,
+        StepKind.DELETE_DISK,
+    }
+)
+"""Steps that a disk answers."""
 _PLACES = frozenset({StepKind.LAUNCH, StepKind.CREATE_DISK})
 """Steps that try an offer: a home whose disk can't be made in a place can't start there either."""
 
@@ -157,7 +169,7 @@ def _done(situation: Situation, intent: Intent, value: Any) -> Outcome:
             return outcomes.went_quiet(situation, intent, is_quiet=value.is_quiet, detail="")
         case StepKind.SAVE, Revision():
             return _saved(situation, intent, value)
-        case _, Disk():
+        case _, Disk() if intent.step in _DISK_STEPS:
             return _disk_done(situation, intent, done, value)
         case _:
             return outcomes.unknown(situation, intent, Unknown(detail=f"{intent.step} was answered by {type(value).__name__}"))

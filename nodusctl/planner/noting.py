@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 
 from nodusctl.plan.actions import Action, Verb
 from nodusctl.plan.changes import ChangeClass
@@ -18,12 +18,16 @@ def notes_for(one: Draft, seat: Seated | None, market: Marketplace, world: World
     return (*_left_out_tools(seat, market), *_offline(one, seat, world), *_admitted_stopped(one))
 
 
-def plan_hints(actions: Iterable[Action], world: World) -> Iterator[str]:
+def plan_hints(actions: Collection[Action], world: World) -> Iterator[str]:
     """Remarks on the plan as a whole."""
     starts = any(action.address.kind == "workspace" and action.verb is Verb.CREATE for action in actions)
     known = {standing.record.address for standing in world.snapshot} | world.reach.written
     if starts and not any(address.kind == "sshkey" and address.name != "cli" for address in known):
         yield "The project has no SSHKey of its own; SSHKey cli (this person's key on this computer) may log in."
+    used = {terms.provider for action in actions for terms in action.terms}
+    for market in world.markets:
+        if market.description is not None and market.instance in used:
+            yield from (f"{market.instance}: {note}" for note in market.description.notes)
     for address in world.allow.restarts:
         standing = world.snapshot.get(address)
         if standing is None or not is_up(standing):

@@ -1,6 +1,6 @@
 """Kills a command in one gap after the other and lets fresh processes finish it. Run by the tests as a process of its own.
 
-    python killing.py PROVIDER COMMAND LANE LANES FOLDER
+    python killing.py PROVIDER LANE LANES FOLDER
 
 It is single-threaded, imports everything once, and forks a child a gap; the child opens its own state and providers, as a command does.
 Prints one JSON document: how many gaps there are, how many children died in theirs, and what was wrong afterwards.
@@ -19,6 +19,8 @@ import traceback
 from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 
 from support.exploding import Fuse, fused
@@ -37,6 +39,7 @@ HOME = HOME_YAML.replace("size: 1Gi", "size: 1Gi, deletionPolicy: Delete")
 SESSION_FILE = "notes.txt"
 POLLS = {"observe", "ask", "release"}
 """What a real platform is asked again and again until it is so: how often depends on the computer, so only the first two count as gaps."""
+CLAIMS = {"take_plan_lock", "drop_plan_lock", "claim", "preempt", "heartbeat", "drop"}
 LOCK = timedelta(seconds=30)
 
 
@@ -67,13 +70,16 @@ def _must_end(result: object) -> None:
 COMMANDS: dict[str, Callable[[World, Outside], None]] = {"create": create, "stop": stop, "delete": delete}
 
 
-class Lane:
-    """One provider, one command; its share of the gaps."""
+Gap = tuple[str, int]
+Life = list[tuple[str, Gap | None]]
 
-    def __init__(self, provider: str, command: str, folder: Path) -> None:
+
+class Lane:
+    """One provider; its share of the lives. A life is create, then stop or delete, with a kill in one gap of some of them."""
+
+    def __init__(self, provider: str, folder: Path) -> None:
         self.kind: type[World] = World if provider == "simulated" else LocalWorld
-        self.command, self.folder = command, folder
-        self.is_local = provider == "local"
+        self.folder, self.is_local = folder, provider == "local"
 
     # Processes
 
@@ -94,113 +100,52 @@ class Lane:
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         return code, words.read_text() if words.exists() else ""
 
-    def must(self, act: Callable[[World], None], project: Path) -> None:
-        code, words = self.in_child(act, project)
-        assert code == 0, words
+    # Gaps and lives
 
-    # Before, between and after
-
-    def prepared(self, name: str) -> Path:
-        """A project in which the command is about to be given."""
-        project = self.folder / name
-        template = self.folder / "template"
-        if self.command == "create":
-            self.written(project)
-        elif self.is_local:
-            self.written(project)
-            self.must(_run_a_session, project)
-        else:
-            if not template.exists():
-                self.written(template)
-                self.must(_run_a_session, template)
-            shutil.copytree(template, project)
-        return project
-
-    def written(self, project: Path) -> None:
+    def written(self, name: str) -> Path:
         """A project with its documents and nothing else."""
+        project = self.folder / name
         size = {"cpu": 1, "memory": "256Mi"} if self.is_local else {"cpu": 4, "memory": "16Gi"}
         self.kind(project, world="" if self.is_local else QUICK_WORLD).write(HOME, workspace_yaml(resources=size)).close()
+        return project
 
-    def gaps(self) -> list[tuple[str, int]]:
-        """Each gap as (the deed it lies before, which of its name that is), counted on a run that isn't killed."""
-        project, listed = self.prepared("counted"), self.folder / "counted.deeds"
+    def gaps(self) -> dict[str, list[Gap]]:
+        """Of each command: each gap as (the deed it lies before, which of its name that is), counted on runs that aren't killed."""
+        found: dict[str, list[Gap]] = {}
+        for commands in (("create", "delete"), ("create", "stop", "delete")):
+            project = self.written("-".join(commands))
+            for command in commands:
+                deeds = self.folder / f"{command}.deeds"
+                code, words = self.in_child(partial(_count, command, deeds), project)
+                assert code == 0, words
+                found.setdefault(command, [gap for gap in _numbered(deeds.read_text().split()) if self.is_gap(gap)])
+        return found
 
-        def count(world: World) -> None:
-            fuse = Fuse()
-            COMMANDS[self.command](world, fused(world.outside(), fuse))
-            listed.write_text("\n".join(fuse.deeds))
+    def is_gap(self, gap: Gap) -> bool:
+        """Claims are the store's alone, so the simulated lane is enough for them; and of a poll the first two count."""
+        return not self.is_local or (gap[0] not in CLAIMS and (gap[0] not in POLLS or gap[1] <= 2))
 
-        self.must(count, project)
-        self.must(_remove_all, project)
-        seen: Counter[str] = Counter()
-        found = []
-        for deed in listed.read_text().split():
-            seen[deed] += 1
-            found.append((deed, seen[deed]))
-        return [gap for gap in found if not self.is_local or gap[0] not in POLLS or gap[1] <= 2]
-
-    def killed_in(self, gap: tuple[str, int], name: str) -> tuple[bool, list[str]]:
-        """Whether the child died there, and what was wrong after fresh processes had finished the command and removed everything."""
-        project = self.prepared(name)
-        code, words = self.in_child(lambda world: COMMANDS[self.command](world, fused(world.outside(), NamedFuse(gap))), project)
-        faults = [] if code in {KILLED, 0} else [f"the command itself failed: {words}"]
-        steps: list[Callable[[World], None]] = [lambda world: COMMANDS[self.command](world, world.outside()), self.check_after]
-        steps += [] if self.command == "delete" else [_remove_all]
-        for act in (*steps, self.check_removed):
-            code_after, words = self.in_child(act, project)
-            faults += [words] if code_after else []
-        if not faults:
-            shutil.rmtree(project)
-        return code == KILLED, faults
-
-    # What must hold
-
-    def check_after(self, world: World) -> None:
-        _check_quiet(world)
-        _check_one_machine_an_attempt(world)
-        if self.command == "delete":
-            return
-        is_running = self.command == "create"
-        assert world.status().phase is (Phase.RUNNING if is_running else Phase.STOPPED), world.status()
-        assert len(world.events(AttemptQueued)) == 1
-        assert self.live_machines(world) == (1 if is_running else 0)
-        assert not world.plan().has_changes or not is_running
-        if self.command == "stop":
-            assert [one.number for one in world.home().revisions] == [1]
-            assert len(world.events(HomeSaved)) == 1
-            self.check_home(world)
-
-    def check_home(self, world: World) -> None:
-        if isinstance(world, LocalWorld):
-            assert (world.home_folder() / SESSION_FILE).read_text() == "never lost"
-        else:
-            assert len(world.cloud.disk_content(world.home().disk_id)) == 1
-
-    def live_machines(self, world: World) -> int:
-        if isinstance(world, LocalWorld):
-            return len(world.computer.list().value.machines)  # type: ignore[union-attr]
-        return len(world.machines())
-
-    def check_removed(self, world: World) -> None:
-        _check_quiet(world)
-        assert world.state.journal.snapshot().standings == {}
-        assert self.live_machines(world) == 0
-        if isinstance(world, LocalWorld):
-            ids = {one.machine.id for one in world.attempts() if one.machine is not None}
-            deadline = time.monotonic() + 5
-            while (left := processes_of(world.folder, ids)) and time.monotonic() < deadline:
-                time.sleep(0.05)
-            assert left == []
-            assert world.computer.list().value.disks == ()  # type: ignore[union-attr]
-        else:
-            held = world.cloud.list().value  # type: ignore[union-attr]
-            assert (held.machines, held.disks) == ((), ())
+    def lived(self, life: Life, name: str) -> tuple[int, list[str]]:
+        """How many children died in their gaps, and what was wrong after fresh processes had finished their commands."""
+        project, deaths = self.written(name), 0
+        for command, gap in life:
+            if gap is not None:
+                code, words = self.in_child(partial(_die, command, gap), project)
+                deaths += code == KILLED
+                if code not in {KILLED, 0}:
+                    return deaths, [f"{command} before {gap}: the command itself failed: {words}"]
+            for act in (partial(_finish, command), partial(_check, command)):
+                code, words = self.in_child(act, project)
+                if code:
+                    return deaths, [f"{command} killed before {gap}: {words}"]
+        shutil.rmtree(project)
+        return deaths, []
 
 
 class NamedFuse(Fuse):
     """Dies before the n-th deed of one name."""
 
-    def __init__(self, gap: tuple[str, int]) -> None:
+    def __init__(self, gap: Gap) -> None:
         super().__init__()
         self._gap, self._seen = gap, 0
 
@@ -222,17 +167,89 @@ def _warm_up(project: Path) -> None:
     assert threading.active_count() == 1
 
 
-def _run_a_session(world: World) -> None:
-    create(world, world.outside())
+def _numbered(deeds: list[str]) -> list[Gap]:
+    seen: Counter[str] = Counter()
+    found = []
+    for deed in deeds:
+        seen[deed] += 1
+        found.append((deed, seen[deed]))
+    return found
+
+
+def _die(command: str, gap: Gap, world: World) -> None:
+    COMMANDS[command](world, fused(world.outside(), NamedFuse(gap)))
+
+
+def _finish(command: str, world: World) -> None:
+    COMMANDS[command](world, world.outside())
+
+
+def _count(command: str, into: Path, world: World) -> None:
+    fuse = Fuse()
+    COMMANDS[command](world, fused(world.outside(), fuse))
+    into.write_text("\n".join(fuse.deeds))
+
+
+def _write_in_home(world: World) -> None:
+    """The person's session: what it writes must never be lost."""
     if isinstance(world, LocalWorld):
         (world.home_folder() / SESSION_FILE).write_text("never lost")
     else:
         world.pass_time(timedelta(minutes=10))
-    world.close()
 
 
-def _remove_all(world: World) -> None:
-    delete(world, world.outside())
+def _live_machines(world: World) -> int:
+    if isinstance(world, LocalWorld):
+        return len(world.computer.list().value.machines)  # type: ignore[union-attr]
+    return len(world.machines())
+
+
+def _check(command: str, world: World) -> None:
+    """What must hold once ``command`` was finished."""
+    _check_quiet(world)
+    if not isinstance(world, LocalWorld):
+        made = world.cloud.simulated_machines("", include_ended=True)
+        assert max(Counter(machine.tags["nodus-attempt"] for machine in made).values(), default=0) <= 1, made
+    assert len(world.events(AttemptQueued)) == 1
+    CHECKS[command](world)
+    if command == "create":
+        _write_in_home(world)
+
+
+def _check_running(world: World) -> None:
+    assert world.status().phase is Phase.RUNNING, world.status()
+    assert _live_machines(world) == 1
+    assert not world.plan().has_changes
+
+
+def _check_stopped(world: World) -> None:
+    assert world.status().phase is Phase.STOPPED, world.status()
+    assert _live_machines(world) == 0
+    assert [one.number for one in world.home().revisions] == [1]
+    assert world.home().holder is None
+    if isinstance(world, LocalWorld):
+        assert (world.home_folder() / SESSION_FILE).read_text() == "never lost"
+    else:
+        assert len(world.cloud.disk_content(world.home().disk_id)) == 1
+
+
+def _check_removed(world: World) -> None:
+    assert world.state.journal.snapshot().standings == {}
+    assert len(world.events(HomeSaved)) == 1, "it was saved first, and once"
+    assert _live_machines(world) == 0
+    if isinstance(world, LocalWorld):
+        ids = {one.machine.id for one in world.attempts() if one.machine is not None}
+        deadline = time.monotonic() + 5
+        while (left := processes_of(world.folder, ids)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert left == []
+        assert world.computer.list().value.disks == ()  # type: ignore[union-attr]
+    else:
+        held = world.cloud.list().value  # type: ignore[union-attr]
+        assert (held.machines, held.disks) == ((), ())
+
+
+CHECKS: dict[str, Callable[[World], None]] = {"create": _check_running, "stop": _check_stopped, "delete": _check_removed}
 
 
 def _check_quiet(world: World) -> None:
@@ -243,30 +260,28 @@ def _check_quiet(world: World) -> None:
     world.check_books()
 
 
-def _check_one_machine_an_attempt(world: World) -> None:
-    """No client token ever made two things, and no Attempt ever had two machines."""
-    if isinstance(world, LocalWorld):
-        return
-    made = world.cloud.simulated_machines("", include_ended=True)
-    assert max(Counter(machine.tags["nodus-attempt"] for machine in made).values(), default=0) <= 1, made
-    assert world.count("create") <= 2
+def _lives(gaps: dict[str, list[Gap]]) -> list[Life]:
+    """Every gap once. A create and a delete share a life; a stop has one of its own."""
+    pairs = zip_longest(gaps["create"], gaps["delete"])
+    lives: list[Life] = [[("create", create_at), ("delete", delete_at)] for create_at, delete_at in pairs]
+    return [*lives, *([("create", None), ("stop", stop_at), ("delete", None)] for stop_at in gaps["stop"])]
 
 
 def main() -> None:
-    provider, command, lane, lanes, folder = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), Path(sys.argv[5])
-    mine = Lane(provider, command, folder)
+    provider, lane, lanes, folder = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4])
+    mine = Lane(provider, folder)
     begun = time.monotonic()
     _warm_up(folder / "warm")
     gaps = mine.gaps()
-    killed, faults = 0, []
-    for number, gap in enumerate(gaps):
-        if number % lanes != lane:
-            continue
-        did_die, wrong = mine.killed_in(gap, f"gap-{number}")
-        killed += did_die
-        faults += [f"killed before {gap[0]} number {gap[1]}: {one}" for one in wrong]
-    share = len([number for number in range(len(gaps)) if number % lanes == lane])
-    print(json.dumps({"gaps": len(gaps), "share": share, "killed": killed, "faults": faults, "seconds": time.monotonic() - begun}))
+    lives = _lives(gaps)[lane::lanes]
+    deaths, faults = 0, []
+    for number, life in enumerate(lives):
+        died, wrong = mine.lived(life, f"life-{number}")
+        deaths += died
+        faults += wrong
+    wanted = sum(gap is not None for life in lives for _, gap in life)
+    counts = {command: len(found) for command, found in gaps.items()}
+    print(json.dumps({"gaps": counts, "wanted": wanted, "deaths": deaths, "faults": faults, "seconds": time.monotonic() - begun}))
 
 
 if __name__ == "__main__":

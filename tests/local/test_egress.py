@@ -37,7 +37,8 @@ def test_a_denied_machine_has_nothing_but_its_own_loopback_and_people_get_in(kit
     assert server.asked == []  # type: ignore[attr-defined]
     assert done(kit.ask(machine, AgentCommand.READY)).ready_at is not None
     # What listens inside is reached through ssh, as JupyterLab is.
-    inside = "python3 -m http.server -b 127.0.0.1 7777 >/dev/null 2>&1 & sleep 1; curl -sS -o /dev/null -w '%{http_code}' http://127.0.0.1:7777/; kill $!"
+    inside = "python3 -m http.server -b 127.0.0.1 7777 >/dev/null 2>&1 & sleep 1; "
+    inside += "curl -sS -o /dev/null -w '%{http_code}' http://127.0.0.1:7777/; kill $!"
     assert ran(kit, machine, inside).stdout == "200"
 
 
@@ -77,7 +78,7 @@ def test_a_client_that_ignores_the_proxy_reaches_nothing(kit: MachineKit, server
 
 def test_a_killed_proxy_or_relay_is_started_again(kit: MachineKit, server: ThreadingHTTPServer) -> None:
     machine = kit.launched(egress=Egress(policy="AllowList", allow=("mirror.test",)))
-    for name in ("egress_proxy", "agent relay"):
+    for name in ("egress_proxy", "agent.relay"):
         (pid,) = [pid for pid, command in kit.running(machine.id).items() if name in command]
         subprocess.run(["kill", "-9", str(pid)], check=True)
     url = f"http://mirror.test:{server.server_port}/"

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 from machine_kit import MachineKit
 
+from nodus_providers.local import probing
 from nodus_providers.local.probing import host_controllers
 from nodusctl.provider.agent import AgentCommand
 from nodusctl.provider.machines import Machine
@@ -49,8 +52,6 @@ def test_what_is_pushed_is_found_under_run_secrets_readable_by_its_owner_only(ki
 
 
 def test_a_required_sandbox_that_cannot_be_is_a_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nodus_providers.local import probing
-
     monkeypatch.setattr(probing, "_SYSTEM_PATH", "")
     probing._tried.cache_clear()
     kit = MachineKit(tmp_path, isolation="required")
@@ -88,8 +89,6 @@ def test_a_machine_gets_its_share_of_a_core_and_no_more(kit: MachineKit) -> None
 
 
 def test_limits_say_how_they_are_enforced(kit: MachineKit) -> None:
-    import json
-
     machine = kit.launched(memory_bytes=2**30, cpu_milli=1000)
     enforced = json.loads((kit.root / "machines" / machine.id / "boot.json").read_text())["limits"]["enforced"]
     assert set(enforced) == {"memory", "cpu", "pids"}
@@ -125,19 +124,24 @@ finally:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become an ordinary user to try it")
 def test_an_ordinary_user_gets_the_same_walls_and_terminals(tmp_path: Path) -> None:
-    """The interpreter must be one that an ordinary user can read, so the system's own is used with this environment's packages."""
+    # The interpreter must be one that everybody can read: the system's own, with this environment's packages.
     python = "/usr/bin/python3"
     if not os.access(python, os.X_OK) or not os.access(sys.prefix, os.R_OK):
         pytest.skip("no interpreter that everybody can run")
     kit_folder = str(Path(__file__).parents[1] / "unit" / "local")
-    folder = Path(subprocess.run(["mktemp", "-d", "/tmp/ordinary-XXXXXX"], capture_output=True, text=True, check=True).stdout.strip())
+    folder = Path(tempfile.mkdtemp(prefix="ordinary-", dir="/tmp"))  # pytest's own folders are closed to other users
     os.chown(folder, 65534, 65534)
-    paths = ":".join([str(Path(__file__).parents[2]), str(Path(__file__).parents[2] / "providers"), *[p for p in sys.path if "site-packages" in p]])
+    here = Path(__file__).parents[2]
+    paths = ":".join([str(here), str(here / "providers"), *(path for path in sys.path if "site-packages" in path)])
     script = _AS_ORDINARY.format(kit_folder=kit_folder, folder=str(folder))
     ended = subprocess.run(
         ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", python, "-B", "-c", script],
         env={"PYTHONPATH": paths, "PATH": "/usr/bin:/bin:/usr/sbin", "HOME": str(folder)},
-        capture_output=True, text=True, timeout=120, check=False, cwd="/",
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd="/",
     )
     assert ended.returncode == 0, ended.stderr[-2000:]
     assert ended.stdout.splitlines() == ["TERMINAL True True", "DENIED 403", "QUIET True", "LEFT {}"]

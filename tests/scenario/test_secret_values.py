@@ -1,4 +1,4 @@
-"""Secrets from the command line: where values come from, which version an Attempt gets, and that a value is never seen anywhere (case 12)."""
+"""Secrets from the command line: where values come from, which version an Attempt gets, and that no value is ever seen (case 12)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ spec:
 
 @pytest.fixture
 def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
-    """A project whose secrets come from everywhere a value can come from; sources and the literal's file lie outside the folders searched."""
+    """A project whose secrets come from everywhere a value can come from; the sources lie outside the folders searched."""
     folder, outside = tmp_path / "searched" / "lab", tmp_path / "sources"
     folder.mkdir(parents=True)
     outside.mkdir()
@@ -101,10 +101,10 @@ def test_a_value_stands_in_no_file_and_in_no_output(cli: CommandLine) -> None:
     assert leaks(found) == []
 
 
-@pytest.mark.parametrize("operation", ["agent", "create"])
-def test_a_provider_whose_error_echoes_the_request_leaks_nothing(cli: CommandLine, operation: str) -> None:
+@pytest.mark.parametrize(("operation", "nth"), [("agent", "4"), ("create", "1")], ids=["the push of secrets", "the launch"])
+def test_a_provider_whose_error_echoes_the_request_leaks_nothing(cli: CommandLine, operation: str, nth: str) -> None:
     echo = f"error Unavailable message refused: {{request}} and {ENV} and {BY_HAND}"
-    done(cli("sim", "fault", "add", operation, echo))
+    done(cli("sim", "fault", "add", "--op", operation, "--nth", nth, "--times", "50", "--effect", echo))
     applied = cli("apply", "--yes", "--json", "--timeout", "5m")
     assert applied.code != ExitCode.DONE
     said = (
@@ -215,10 +215,10 @@ def test_a_version_that_is_not_stored_blocks_the_plan(cli: CommandLine) -> None:
 
 
 def test_a_key_that_a_variable_names_and_no_version_has_blocks_the_plan(cli: CommandLine) -> None:
-    cli.write("lab.yaml", LAB.replace("key: FROM_ENV", "key: NOT_THERE"))
+    cli.write("lab.yaml", LAB.replace("name: wandb, key: FROM_ENV", "name: other, key: NOT_THERE"))
     blocked = cli("plan")
     assert blocked.code == ExitCode.BLOCKED
-    assert "Secret wandb has no key NOT_THERE; its keys: FROM_COMMAND, FROM_ENV, FROM_FILE." in blocked.out
+    assert "Secret other has no key NOT_THERE; its keys: BY_HAND." in blocked.out
 
 
 def test_a_kept_key_without_a_stored_value_blocks_the_plan(cli: CommandLine) -> None:

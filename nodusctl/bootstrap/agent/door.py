@@ -16,6 +16,7 @@ import socket
 import time
 
 from . import inside, processes
+from .companions import Companions
 from .layout import Layout, read_json, read_text, write_json, write_text
 
 _KEY = re.compile(r"((?:sk-)?(?:ssh|ecdsa)-[a-z0-9@.-]+) ([A-Za-z0-9+/]+={0,2})(?: .*)?\Z")
@@ -121,7 +122,7 @@ def gives_terminals(layout: Layout) -> bool:
     return True
 
 
-def start(layout: Layout, companions: inside.Companions) -> inside.Child:
+def start(layout: Layout, companions: Companions) -> inside.Child:
     """Start sshd and wait until it answers; takes another port where the wanted one is in use. OSError says why it can't be."""
     before = read_json(layout.door_file)
     has_opened = bool(before.get("has_opened"))
@@ -132,9 +133,9 @@ def start(layout: Layout, companions: inside.Companions) -> inside.Child:
             if wanted and _is_free(port=wanted, address=layout.boot["sshd"]["address"])
             else _free_port(layout.boot["sshd"]["address"])
         )
-        sshd = _launch(layout, port)
         if inside.has_own_network(layout):
             companions.start("relay", _relay_words(layout, port))
+        sshd = _launch(layout, port)
         # The pid is on record before anybody can log in.
         write_json(layout.door_file, {**processes.identity(sshd.pid), "port": port, "is_open": False, "has_opened": has_opened})
         if _answers_in_time(layout, sshd, port):
@@ -193,8 +194,7 @@ def session_keys(pid: int) -> list[str]:
 
 
 def _relay_words(layout: Layout, port: int) -> list[str]:
-    words = [layout.boot["python"], "-B", "-E", "-s", "-m", "agent", "relay"]
-    return [*words, "--folder", layout.folder, "--port", str(port)]
+    return [layout.boot["python"], "-B", "-E", "-s", "-S", "-m", "agent.relay", layout.folder, str(port)]
 
 
 def _launch(layout: Layout, port: int) -> inside.Child:

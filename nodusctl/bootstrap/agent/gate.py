@@ -13,7 +13,7 @@ import signal
 import socket
 import sys
 
-from . import answers, inside
+from . import answers, inside, processes
 from .layout import Layout
 
 NAME = "gate"
@@ -58,6 +58,7 @@ class Gate:
                     os._exit(status)
 
     def _serve(self, connection: socket.socket) -> int:
+        processes.die_with_parent()
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)

@@ -17,9 +17,7 @@ import select
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from . import limits, processes
 from .layout import Layout, read_json, write_json
@@ -179,24 +177,6 @@ def spawn(layout: Layout, words: Sequence[str], environment: Mapping[str, str], 
     return Child(int(lines[0]) if first is not None else child)
 
 
-def spawn_beside(words: Sequence[str], layout: Layout, handle: int = -1) -> Child:
-    """Start a program of the keeper's own, outside the sandbox, with one more descriptor; it ends with the keeper."""
-    with open(layout.log_file, "ab") as log:
-        started = subprocess.Popen(
-            list(words),
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            env={"PATH": "/usr/bin:/bin", processes.MARKER: layout.boot["machine"]},
-            cwd=layout.folder,
-            pass_fds=(handle,) if handle >= 0 else (),
-            start_new_session=True,
-            preexec_fn=processes.die_with_parent,  # noqa: PLW1509 - the keeper has one thread
-        )
-    started.returncode = 0
-    return Child(started.pid)
-
-
 def enter(pid: int, kinds: Sequence[str] = _KINDS) -> None:
     """Take this process into the namespaces of ``pid``; the pid namespace counts from its next child on. OSError where that can't be."""
     opened = {kind: os.open(f"/proc/{pid}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC) for kind in (*kinds, "user")}
@@ -276,31 +256,3 @@ def _redirect(layout: Layout) -> None:
 def _last_words(layout: Layout) -> str:
     with open(layout.log_file, encoding="utf-8", errors="replace") as stream:
         return " ".join(stream.read().splitlines()[-2:])
-
-
-class Companions:
-    """Programs of the keeper's own beside the machine (the relay to its door, the egress proxy), kept running."""
-
-    def __init__(self, layout: Layout) -> None:
-        self._layout = layout
-        self._running: dict[str, Child] = {}
-        self._started: dict[str, tuple[list[str], int]] = {}
-
-    def start(self, name: str, words: Sequence[str], handle: int = -1) -> None:
-        """Start one, instead of an earlier one of this name; it is handed the descriptor ``handle``, if any."""
-        if name in self._running:
-            self._running[name].kill()
-        self._started[name] = (list(words), handle)
-        self._running[name] = spawn_beside(words, self._layout, handle)
-        self._record()
-
-    def mend(self, ended: Sequence[int]) -> None:
-        """Start again those that are among the pids that have ended."""
-        for name in [name for name, child in self._running.items() if child.pid in ended]:
-            sys.stderr.write(f"the companion {name} ended and is started again\n")
-            self._running[name] = spawn_beside(self._started[name][0], self._layout, self._started[name][1])
-            self._record()
-
-    def _record(self) -> None:
-        rows: list[dict[str, Any]] = [dict(processes.identity(child.pid)) for child in self._running.values()]
-        write_json(self._layout.companions_file, {"running": rows})

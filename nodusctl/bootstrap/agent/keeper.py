@@ -15,6 +15,7 @@ import time
 from types import FrameType
 
 from . import activity, door, edge, ending, inside, processes, serving
+from .companions import Companions
 from .gate import Gate
 from .layout import Layout, read_json, read_text, timestamp, write_json, write_text
 
@@ -75,7 +76,7 @@ class _Watch:
         self._restarts = 0
         self._door_pid = 0
         self._gate = Gate(layout)
-        self._companions = inside.Companions(layout)
+        self._companions = Companions(layout)
         self._looked = 0.0
         self._serving = serving.Serving(layout)
         self._waking, writing = os.pipe()

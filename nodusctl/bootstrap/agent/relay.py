@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import sys
 import threading
 
 from . import inside
@@ -49,3 +50,7 @@ def _carry(source: socket.socket, sink: socket.socket) -> None:
             sink.sendall(part)
     with contextlib.suppress(OSError):
         sink.shutdown(socket.SHUT_WR)
+
+
+if __name__ == "__main__":
+    sys.exit(serve(Layout(sys.argv[1]), int(sys.argv[2])))

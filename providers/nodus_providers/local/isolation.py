@@ -77,7 +77,9 @@ class Isolation:
             devices: device files the machine may open.
             variables: more environment for everything in it.
         """
-        wanted = Wanted(memory_bytes=request.memory_bytes, cpu_milli=request.cpu_milli, has_gpu=bool(devices))
+        # With cards the host is taken whole: what was asked for is a floor there, not a limit.
+        asked = (None, None) if devices else (request.memory_bytes, request.cpu_milli)
+        wanted = Wanted(memory_bytes=asked[0], cpu_milli=asked[1], has_gpu=bool(devices))
         parts: dict[str, Any] = {"limits": limits_section(host_controllers(), folder.name, wanted), "environment": dict(variables)}
         if not self.is_on:
             return parts
@@ -90,7 +92,8 @@ class Isolation:
         }
         if request.egress.policy == "AllowList":
             script = str(folder / "agent" / "egress_proxy.py")
-            words = egress.proxy_words(boot["python"], script, request.egress, self.settings.egressAddresses)
+            addresses = {name: str(address) for name, address in self.settings.egressAddresses.items()}
+            words = egress.proxy_words(boot["python"], script, request.egress, addresses)
             parts["egress"] = {"port": egress.PORT, "words": list(words)}
             parts["environment"] |= egress.proxy_environment()
         return parts

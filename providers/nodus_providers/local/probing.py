@@ -18,7 +18,7 @@ from nodus_providers.local.cgroups import Controllers, writable_controllers
 _PROBE_LIMIT_SECONDS = 5.0
 _SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 _APPARMOR_SWITCH = "kernel.apparmor_restrict_unprivileged_userns"
-_BARE = ("--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000", "--die-with-parent")
+_BARE: tuple[str, ...] = ("--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000", "--die-with-parent")
 _BARE += ("--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev")
 # Opening the multiplexer makes a terminal, so it fails where none can be made.
 _TERMINAL = ": <>/dev/ptmx"

@@ -83,24 +83,24 @@ class Programs:
             "library_path": "" if is_system else os.pathsep.join(str(path) for path in sorted(prefix.glob("lib/*-linux-gnu"))),
         }
 
-    def findings(self) -> tuple[Diagnostic, ...]:
-        """What is missing for machines on this computer, each with its fix."""
+    def findings(self, *, is_isolated: bool = False) -> tuple[Diagnostic, ...]:
+        """What is missing for machines on this computer, each with its fix. A sandbox brings terminals and a shell of its own."""
         if not sys.platform.startswith("linux"):
             return (error("Unsupported", "Local machines need Linux", f"This computer runs {sys.platform}.", "Use another provider."),)
-        return tuple(self._findings())
+        return tuple(self._findings(is_isolated))
 
-    def _findings(self) -> Iterator[Diagnostic]:
+    def _findings(self, is_isolated: bool) -> Iterator[Diagnostic]:
         shell = current_user()["shell"]
         if self.sshd() is None:
             detail = "Each local machine has its own sshd. It needs no root and no running service, only the program."
             yield _missing("sshd is not installed", detail, _INSTALL)
         if self.find("ssh") is None:
             yield _missing("The ssh client is not installed", "Machines are reached with it.", "apt-get install openssh-client")
-        if os.geteuid() == 0 and not _PRIVILEGE_FOLDER.is_dir() and not os.access(_PRIVILEGE_FOLDER.parent, os.W_OK):
+        if not is_isolated and os.geteuid() == 0 and not _PRIVILEGE_FOLDER.is_dir() and not os.access(_PRIVILEGE_FOLDER.parent, os.W_OK):
             yield _missing("The folder /run/sshd is missing", "sshd run by root needs it, and it can't be made.", "mkdir -p /run/sshd")
-        if Path(shell).name in ("nologin", "false") or not os.access(shell, os.X_OK):
+        if not is_isolated and (Path(shell).name in ("nologin", "false") or not os.access(shell, os.X_OK)):
             yield _missing("This user has no login shell", f"sshd would start {shell}.", f"usermod -s /bin/sh {current_user()['name']}")
-        if os.geteuid() != 0 and not _terminals_have_their_group():
+        if not is_isolated and os.geteuid() != 0 and not _terminals_have_their_group():
             detail = "A login gets a shell without a terminal: sshd without root can't give one to the group tty, and the kernel doesn't."
             yield warning("ProviderNotReady", "Terminals don't belong to the group tty", detail, _as_root(_REMOUNT_TERMINALS))
         if "jupyter-lab" not in self.browser_tools():

@@ -227,7 +227,7 @@ class LocalProvider:
         return self._shelf.live(disk_id)
 
     def check(self) -> tuple[Diagnostic, ...]:
-        return (*self._programs.findings(), *self._isolation.findings(), *self._cards.findings())
+        return (*self._programs.findings(is_isolated=self._isolation.is_on), *self._isolation.findings(), *self._cards.findings())
 
 
 def _setting_fault(instance: str, fault: Any) -> Diagnostic:

@@ -131,7 +131,9 @@ def test_a_plain_request_goes_to_the_host_of_its_address_whatever_its_host_heade
     assert head[2:] == [b"Accept: */*", b"Connection: close", b"", b""]
 
 
-@pytest.mark.parametrize("text", [b"nonsense\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n", b"CONNECT mirror.test HTTP/1.1\r\n\r\n", b"SSH-2.0-x\r\n", b""])
+@pytest.mark.parametrize(
+    "text", [b"nonsense\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n", b"CONNECT mirror.test HTTP/1.1\r\n\r\n", b"SSH-2.0-x\r\n", b""]
+)
 def test_what_is_no_request_to_a_host_is_refused(asked: Ask, text: bytes) -> None:
     assert asked(text).startswith(b"HTTP/1.1 403 ")
 

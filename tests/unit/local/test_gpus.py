@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,9 @@ def recorded(name: str) -> str:
         ("AMD Instinct MI210", 65520, "mi210-64g-x1-local", "mi210", "MI210"),
     ],
 )
-def test_a_card_is_offered_by_the_name_and_size_it_is_sold_under(product: str, mib: int, offer_id: str, accelerator: str, asked: str) -> None:
+def test_a_card_is_offered_by_the_name_and_size_it_is_sold_under(
+    product: str, mib: int, offer_id: str, accelerator: str, asked: str
+) -> None:
     card = Card(id="GPU-1", vendor="any", product=product, memory_bytes=mib * 2**20, index=0)
     assert (card.offer_id(1), card.accelerator.id) == (offer_id, accelerator)
     assert matches(asked, card.accelerator)
@@ -139,8 +142,6 @@ def test_a_card_without_its_tool_is_a_finding(tmp_path: Path) -> None:
 
 
 def a_launch(kit: MachineKit, offer: Offer, token: str, *units: str, address: str = "workspace/lab") -> LaunchRequest:
-    from dataclasses import replace
-
     request = kit.a_request(token)
     return replace(request, offer_id=offer.id, unit_ids=units, tags={**request.tags, "nodus-address": address})
 

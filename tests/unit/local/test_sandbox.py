@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,6 @@ PLAN = SandboxPlan(machine="m-1", folder=Path("/data/m-1"), vault="/dev/shm/v", 
 
 
 def words(**changes: object) -> list[str]:
-    from dataclasses import replace
-
     return list(sandbox_arguments(replace(PLAN, **changes), {"/bin": "usr/bin"}, "/run/resolv.conf"))  # type: ignore[arg-type]
 
 
@@ -90,11 +89,17 @@ def findings(tmp_path: Path, script: str | None, isolation: str = "auto") -> dic
     try:
         provider = LocalProvider.open(a_context(tmp_path, environment={"PATH": str(tools)}), {"isolation": isolation})
         assert provider.describe().egress_policies == frozenset({"Open"})
-        assert (provider.describe().notes != ()) == (script != "case \"$*\" in *--share-net*) exit 0;; esac; exit 1")or True
         return {found.summary: (found.severity, found.fix) for found in provider.check()}
     finally:
         patch.undo()
         probing._tried.cache_clear()
+
+
+def test_without_a_sandbox_the_plan_gets_a_note_that_says_why(tmp_path: Path) -> None:
+    provider = LocalProvider.open(a_context(tmp_path), {"isolation": "off"})
+    (note,) = provider.describe().notes
+    assert "not isolated" in note
+    assert "the setting isolation is off" in note
 
 
 def test_without_bubblewrap_the_doctor_says_how_to_install_it(tmp_path: Path) -> None:
@@ -131,16 +136,14 @@ def test_the_fix_names_the_switch_that_forbids(tmp_path: Path, switch: str, valu
     assert probing.namespace_fix(tmp_path) == command
 
 
-def test_a_delegated_group_is_found_above_our_own_and_a_foreign_one_is_not(tmp_path: Path) -> None:
+def test_a_folder_where_the_kernel_makes_no_limits_is_not_taken_for_a_cgroup_and_nothing_is_left_there(tmp_path: Path) -> None:
     own = "user.slice/user-1000.slice/user@1000.service/app.slice/terminal.scope"
-    delegated = tmp_path / "user.slice/user-1000.slice/user@1000.service"
     (tmp_path / own).mkdir(parents=True)
-    for folder in (tmp_path, delegated, tmp_path / own):
-        (folder / "cgroup.subtree_control").write_text("memory pids\n" if folder == delegated else "")
+    for folder in (tmp_path / own, *(tmp_path / own).parents):
+        if folder.is_relative_to(tmp_path):
+            (folder / "cgroup.subtree_control").write_text("memory cpu pids\n")
     found = writable_controllers(f"cgroup2 {tmp_path} cgroup2 rw 0 0\n", f"0::/{own}\n")
-    # Made in a plain folder, a group lacks the files that the kernel would make, so nothing is taken for able here.
-    assert dict(found.parents) == {}
-    assert found.killing == ""
+    assert (dict(found.parents), found.killing) == ({}, "")
     assert not list(tmp_path.rglob("nodus-probe-*"))
 
 

@@ -12,7 +12,6 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-
 from support.local_project import SSHD_IS_HERE, LocalProject
 
 pytestmark = [

@@ -1,0 +1,394 @@
+"""What each code means and what to do about it: the text of ``docs/errors/``, one entry a code.
+
+A fix names the command to run on a line of its own, indented by two blanks.
+"""
+
+from __future__ import annotations
+
+TEXTS: dict[str, tuple[str, str]] = {
+    "AlreadyExists": (
+        "An object of this name is there, with another spec or under another uid. Nothing was changed.",
+        "Look at the one that is there, then change it or choose another name:\n  nodusctl get KIND/NAME -o yaml",
+    ),
+    "BadRequest": (
+        "A request to the API could not be read at all: broken JSON, a missing body, a malformed query.",
+        "Compare the request with the schema of the kind:\n  nodusctl schema KIND",
+    ),
+    "BaseMoved": (
+        "The plan was made against a commit that is no longer the newest of its base branch. Applying it would undo what was merged since.",
+        "Rebase the branch, then plan again:\n  nodusctl plan -o FILE",
+    ),
+    "BudgetExceeded": (
+        "A Budget with action Block has less left than the first hold of a start needs. What runs goes on; nothing new is started.",
+        "See what was spent and what is held, then raise limitUSD, stop something, or ask for a smaller machine:\n"
+        "  nodusctl get budgets\n"
+        "  nodusctl cost --by object",
+    ),
+    "Bug": (
+        "Something happened that nodusctl does not expect of itself (exit code 70). The state is saved after every step, "
+        "so nothing is lost; the crash report lies in your state folder and holds no secret value.",
+        "Run the same command again: whatever was in flight is settled first. If it fails again, report it with the crash report.",
+    ),
+    "CapOverrun": (
+        "A machine ended later than its deadline said, so the session cost more than its cap by the amount named. The receipt shows both.",
+        "Read the receipt, and see whether the provider ends machines late:\n  nodusctl receipts KIND/NAME\n  nodusctl doctor",
+    ),
+    "CapTooSmall": (
+        "maxCostUSD does not cover one start: boot, the minimum charge and the stop already cost more. A cap that can't "
+        "hold is refused instead of being broken later.",
+        "Raise maxCostUSD to at least the amount in the message, or choose a cheaper offer:\n  nodusctl offers",
+    ),
+    "CapacityUnavailable": (
+        "No machine fits, or none is to be had. When nothing fits, the message is a funnel: how many offers each "
+        "constraint left, and the smallest change that would leave one.",
+        "Loosen the constraint at which the funnel reaches 0, and look at what is on offer:\n  nodusctl offers --gpu TYPE",
+    ),
+    "ClockWrong": (
+        "This computer's clock is behind something that has already happened. Charges, deadlines and the age of locks would be wrong.",
+        "Set the clock from the network, as root:\n  timedatectl set-ntp true",
+    ),
+    "ColdStart": (
+        "No warm machine waits, so the first use comes after a boot of about the time named. This is information, not a fault.",
+        "Nothing needs to be done. A schedule has the machine ready beforehand (spec.schedule).",
+    ),
+    "Conflict": (
+        "The object or the state changed between the moment it was read and the moment it was to be changed. Nothing was changed.",
+        "Look at what changed, then repeat:\n  nodusctl state history\n  nodusctl plan",
+    ),
+    "DefaultWorld": (
+        "The simulated provider has no world file and uses its built-in world.",
+        "Write the world down to change it:\n  nodusctl sim init",
+    ),
+    "DeviceBusy": (
+        "Every accelerator that fits is taken, by another object of the state, of this plan, or by a program outside. "
+        "The message names the holder.",
+        "Stop the holder, or ask for fewer or other cards:\n  nodusctl stop NAME",
+    ),
+    "DeviceGroupNotViable": (
+        "The accelerator shares its IOMMU group with a device that the host still uses, so it can't be handed to a machine by itself.",
+        "Free every device of the group on the host; doctor names them:\n  nodusctl doctor PROVIDER",
+    ),
+    "DiskFull": (
+        "The folder of the state or of your keys has almost no room left. Steps that can't be written down are not "
+        "taken, so nothing would start.",
+        "Find what takes the room and free some:\n  du -xh FOLDER | sort -h | tail",
+    ),
+    "DiskScarce": (
+        "The folder of the state or of your keys has less than 2 GiB left.",
+        "Find what takes the room and free some:\n  du -xh FOLDER | sort -h | tail",
+    ),
+    "Duplicate": (
+        "Something that may stand once is written twice: a key of a mapping, an object of the same kind and name, an entry of a list.",
+        "Keep one of the two; the message gives both places. Then check again:\n  nodusctl validate",
+    ),
+    "Expired": (
+        "What was asked for is no longer kept, such as the next page of an old listing.",
+        "Start the listing again from its beginning.",
+    ),
+    "FaultsScripted": (
+        "The simulated world still has scripted faults, so what you see may be one of them.",
+        "List them, and clear them when you are done:\n  nodusctl sim fault list\n  nodusctl sim fault clear",
+    ),
+    "FieldImmutable": (
+        "A field that never changes for the life of an object was changed. The message gives the old value.",
+        "Write the old value again, or make a new object under another name. Which fields change when:\n  nodusctl explain KIND.spec.FIELD",
+    ),
+    "FieldValueRequired": (
+        "A required field is missing. The place is the mapping that lacks it.",
+        "Add the field; explain says what it takes:\n  nodusctl explain KIND.spec.FIELD",
+    ),
+    "FilesBehind": (
+        "An object was renamed in the state while its file still has the old name. A plan would now remove the one and make the other.",
+        "Write the new name into the file, then check that nothing is left to do:\n  nodusctl plan",
+    ),
+    "Forbidden": (
+        "This may not be written or done here: a field that only the program writes, an annotation outside the closed "
+        "list, a reserved name.",
+        "Remove it. What may be written:\n  nodusctl explain KIND.spec",
+    ),
+    "ForeignState": (
+        "The machine carries the mark of another state. Two states must never steer one machine.",
+        "Work in the project the machine belongs to; its lineage stands in the message.",
+    ),
+    "FreeCapacity": (
+        "Your own hardware has no hourly rate, so its time counts as $0.00 in estimates, caps and receipts.",
+        'Give it a rate in nodusctl.yaml if its time should count:\n  providers: {here: {type: local, rateUSDPerHour: "0.12"}}',
+    ),
+    "FunctionCallBatchTooLarge": (
+        "One batch holds more calls than are accepted at once.",
+        "Split the batch.",
+    ),
+    "FunctionNotFound": (
+        "The Function that is called does not exist in this project.",
+        "See which there are:\n  nodusctl get functions",
+    ),
+    "IdempotencyKeyReused": (
+        "The same idempotency key came with another request. It is kept so that a repeated request can't act twice.",
+        "Use a new key for a new request.",
+    ),
+    "ImageNotFound": (
+        "The image's name or tag does not exist where it was looked for.",
+        "Check spec.image or spec.imageRef.",
+    ),
+    "ImageNotReady": (
+        "The image is still being built or fetched.",
+        "Wait, then repeat; describe shows how far it is:\n  nodusctl describe KIND/NAME",
+    ),
+    "ImagePullFailed": (
+        "The registry has the image but would not give it out.",
+        "Check the Secret of type Registry that imagePullSecrets names:\n  nodusctl get secrets",
+    ),
+    "InsufficientCredits": (
+        "The balance of granted credits does not cover the first hold. A state that was never granted anything is "
+        "post-paid and never says this.",
+        "Grant more, stop something that holds money, or ask for a smaller machine:\n  nodusctl cost",
+    ),
+    "IntentUnsettled": (
+        "A step was begun and no answer came, so it is not known whether it happened: the reply was lost, or the program "
+        "was killed. The object is left alone until the provider can say; other objects are not held up.",
+        "The next apply asks the provider and settles it:\n  nodusctl apply\nIf the provider does not answer:\n  nodusctl doctor PROVIDER",
+    ),
+    "InternalError": (
+        "The server failed in a way it does not expect of itself.",
+        "Report it with the request id from the answer.",
+    ),
+    "InterruptibleSelected": (
+        "The offer can be taken away by its provider at any time. It is cheaper for that; holds and limits are counted at its ceiling.",
+        "Save what matters under the home Volume, or ask for placement: {interruptible: Never}.",
+    ),
+    "Invalid": (
+        "A value breaks a rule of its field, or fields contradict each other. The place, the field and the rule stand in "
+        "the message; all faults of all files are told at once.",
+        "Correct the field, then check again:\n  nodusctl explain KIND.spec.FIELD\n  nodusctl validate",
+    ),
+    "LedgerUnsound": (
+        "Entries of the ledger contradict each other. Nothing in nodusctl can write that, so a file was damaged or edited by hand.",
+        "Keep a copy of the state file before anything else, then report it with the output of:\n  nodusctl receipts --json",
+    ),
+    "LockBroken": (
+        "A lock belonged to a process of this computer that no longer runs, so the next command took it over. The journal keeps that.",
+        "Nothing needs to be done.",
+    ),
+    "LockRemoved": (
+        "Somebody removed a lock by hand. The journal keeps who and when.",
+        "Nothing needs to be done.",
+    ),
+    "Locked": (
+        "Another command compares or starts a plan at this moment (exit code 13). Locks are held for milliseconds; one "
+        "that stays belongs to a process that hangs or to another computer.",
+        "Wait for it, or if its holder is really gone, remove it by the id in the message:\n"
+        "  nodusctl apply --lock-timeout 30s\n"
+        "  nodusctl unlock ID",
+    ),
+    "MethodNotAllowed": (
+        "The object does not know that method.",
+        "See which operations the kind has in the API description.",
+    ),
+    "NoHardEdge": (
+        "Nothing on the machine itself would end it at its deadline, so a cap or a lease would depend on a program elsewhere being awake.",
+        "Choose a provider that arms deadlines on the machine, or remove the limit that needs one.",
+    ),
+    "NoSSHKey": (
+        "spec.sshKeys names an SSHKey that is in no file and not in the state. Your own key, cli, always exists.",
+        "Add the SSHKey, or take its name out:\n  nodusctl get sshkeys",
+    ),
+    "NodeUnreachable": (
+        "The machine runs according to its provider but does not answer. It is neither trusted nor given up: its home "
+        "stays held until its end is proved.",
+        "See what was tried and when:\n  nodusctl describe workspace/NAME",
+    ),
+    "NotFormatted": (
+        "fmt left the file as it was, because after formatting a comment or a value would not have been the same.",
+        "Move comments out of flow mappings onto lines of their own, then format again:\n  nodusctl fmt FILE",
+    ),
+    "NotFound": (
+        "A named object, provider, file or command does not exist. The nearest name is given where there is one.",
+        "List what there is:\n  nodusctl get ws,vol,sec",
+    ),
+    "NotSupported": (
+        "A value is not one of those allowed, or a name is not known where it stands. Those allowed are listed in the message.",
+        "Choose one of those listed:\n  nodusctl explain KIND.spec.FIELD",
+    ),
+    "NotWritable": (
+        "A folder that nodusctl writes to can't be written by this user: the state's, or the one with your keys.",
+        "Give yourself the right, or name another folder:\n  chmod u+rwx FOLDER",
+    ),
+    "OpenToOthers": (
+        "A file with a key or with the state can be read by other users of this computer.",
+        "Close it:\n  chmod 600 FILE",
+    ),
+    "PlanStale": (
+        "The saved plan can still be looked at, but not applied: the state moved on, it was applied already, or it "
+        "belongs to another state.",
+        "Make a new one:\n  nodusctl plan -o FILE",
+    ),
+    "PlanUnreadable": (
+        "The plan file is damaged, was changed after it was written, or comes from a newer nodusctl (exit code 11).",
+        "Make it again:\n  nodusctl plan -o FILE",
+    ),
+    "PolicyFailed": (
+        "The plan passes a limit of the project's own policy, such as maxMonthlyUSD or maxIncreaseUSD. Alone it ends with exit code 15.",
+        "Plan less, or have the limit under policy in nodusctl.yaml raised:\n  nodusctl config view --origin",
+    ),
+    "PoolInUse": (
+        "An object still names the Pool in placement.pool.",
+        "Take the name out of those objects first; the message lists them.",
+    ),
+    "PreconditionFailed": (
+        "The object is not in the version the request expects.",
+        "Read it again and repeat.",
+    ),
+    "PriceMoved": (
+        "The price rose above what was reviewed: more than 10 % over the rate in the plan (exit code 12). Nothing was "
+        "started. As a note it means a smaller rise, inside the reviewed ceiling.",
+        "Plan again and have the new price reviewed:\n  nodusctl plan -o FILE",
+    ),
+    "PriceOld": (
+        "The price is older than it counts as current. It is used all the same and marked, because an old price is better than none.",
+        "See its age and source:\n  nodusctl prices show --gpu TYPE",
+    ),
+    "PriceStale": (
+        "The price is older than policy.maxPriceAge allows.",
+        "Add a newer price under prices.files in nodusctl.yaml, or raise maxPriceAge:\n  nodusctl prices show",
+    ),
+    "PriceUnknown": (
+        "No price is known for the offer, so what it would cost can't be said. Unknown is never counted as $0.00; totals "
+        "then say at least.",
+        "Choose one of the priced offers named, or add the price under prices.files in nodusctl.yaml:\n  nodusctl offers",
+    ),
+    "ProgramMissing": (
+        "A program that nodusctl calls is not on PATH.",
+        "Install it, as root:\n  apt-get install openssh-client",
+    ),
+    "Protected": (
+        "The object carries the annotation nodus.dev/protected, so no plan removes it.",
+        "If it may really go, remove the annotation first and apply that.",
+    ),
+    "ProviderIdentityChanged": (
+        "The provider's settings now lead to another account or another host than the one its machines were made on. "
+        "Steps there would meet strangers' machines, so none is taken.",
+        "Restore the settings, or remove what lives there first:\n  nodusctl providers list",
+    ),
+    "ProviderInUse": (
+        "The provider was taken out of nodusctl.yaml while objects of the state still live there.",
+        "Put it back, remove or move them, then take it out:\n  nodusctl get ws,vol -o wide",
+    ),
+    "ProviderNotReady": (
+        "The provider can't be used now: a program or a Python package is missing, its settings are wrong, or its "
+        "platform does not answer. Objects elsewhere go on.",
+        "See each finding with the command that mends it:\n  nodusctl doctor PROVIDER",
+    ),
+    "QuotaExceeded": (
+        "A quota of the account is used up.",
+        "Stop something that counts against it, or ask for a higher quota.",
+    ),
+    "RequestEntityTooLarge": (
+        "The input is larger than is accepted.",
+        "Split it.",
+    ),
+    "RequestInProgress": (
+        "The same request, by its idempotency key, is still being worked on.",
+        "Wait for its answer, then repeat.",
+    ),
+    "SecretValueInEnv": (
+        "An environment variable holds a literal whose name or value looks like a secret. It would stand in plans, logs "
+        "and version control.",
+        "Put the value into a Secret and refer to it with valueFrom.secretKeyRef. If it is no secret, say so with the "
+        "annotation nodus.dev/allow-env: NAME.",
+    ),
+    "ServerWritten": (
+        "The file holds status or metadata that only the program writes, as in the output of get -o yaml. It is ignored.",
+        "Nothing needs to be done; remove it to be rid of the note.",
+    ),
+    "Skipped": (
+        "Documents that are not of nodus.dev, or objects that are blocked, were left out. The message counts them.",
+        "Name a file by hand to have it read whatever it holds:\n  nodusctl validate FILE",
+    ),
+    "StateBusy": (
+        "The state file is being written by another process and did not become free in time.",
+        "Run the command again; if it stays so, see who works on it:\n  nodusctl state show",
+    ),
+    "StateKeyMissing": (
+        "The state holds Secrets, and the key that opens them is neither in your data folder nor in NODUSCTL_STATE_KEY.",
+        "Bring the key file back from the computer on which the Secrets were applied, or give its text:\n"
+        "  export NODUSCTL_STATE_KEY=…\n"
+        "  nodusctl config view --origin",
+    ),
+    "StateKeyOpen": (
+        "The key file can be read by other users, so it is not used.",
+        "Close it:\n  chmod 600 FILE",
+    ),
+    "StateKeyWeak": (
+        "The key is too short to protect anything.",
+        "Use at least 16 characters, better the 64 hex digits of a key file.",
+    ),
+    "StateKeyWrong": (
+        "The key that was found is not the one this state was sealed with.",
+        "Find the right one; config says which source won:\n  nodusctl config view --origin",
+    ),
+    "StateNewer": (
+        "The state was written by a newer nodusctl. An older one would lose what it does not know.",
+        "Upgrade this installation:\n  pip install --upgrade nodusctl",
+    ),
+    "StateNotShared": (
+        "The state file lies where nobody else would find it, while machines run elsewhere: in a CI job's checkout they "
+        "would be forgotten.",
+        "Keep the state where all runs see it, or say with --local-state that this is meant.",
+    ),
+    "StateNotUsable": (
+        "The state's file or folder can't be opened: missing rights, a full disk, a folder in place of a file.",
+        "See which, and what mends it:\n  nodusctl doctor",
+    ),
+    "StateOlder": (
+        "The state was written by an older nodusctl and this command only reads, so it does not bring it up to date.",
+        "Any command that changes something does it, in one transaction:\n  nodusctl apply",
+    ),
+    "StateUnreadable": (
+        "The file is no state: another program's database, or damaged. Nothing was written to it.",
+        "Check state: in nodusctl.yaml, or bring the file back from a copy:\n  nodusctl config view --origin",
+    ),
+    "TooManyDeletes": (
+        "More objects are gone from the files than policy.maxDeletes lets a plan remove with their data or in "
+        "mid-session. Usually a folder was moved or a glob changed.",
+        "If they should really go, allow the number:\n  nodusctl plan --allow-deletes N",
+    ),
+    "TooManyRequests": (
+        "Too many requests came in a short time.",
+        "Wait as long as retryAfterSeconds says, then repeat.",
+    ),
+    "Unauthorized": (
+        "Nobody is logged in, or the token is not valid.",
+        "Log in, or give a valid token.",
+    ),
+    "Unavailable": (
+        "The service or the machine can't answer right now.",
+        "Wait a little, then repeat.",
+    ),
+    "Unsupported": (
+        "What the spec asks for can't be kept by any provider it could be placed at, such as an egress rule the kernel "
+        "can't enforce. It is refused instead of being pretended.",
+        "Remove the field, or choose a provider that can. What each can do:\n  nodusctl providers list\n  nodusctl doctor PROVIDER",
+    ),
+    "UnsupportedMediaType": (
+        "The content type of the request is not accepted.",
+        "Send application/json.",
+    ),
+    "Usage": (
+        "The command line can't be read: an unknown command or option, a missing value, or a question with nobody to "
+        "answer it (exit code 64).",
+        "See the options:\n  nodusctl COMMAND --help",
+    ),
+    "VolumeBusy": (
+        "Another machine has the right to write to the Volume. It keeps it until its end is proved, because two writers "
+        "would destroy the content.",
+        "Stop its holder first; the message names it:\n  nodusctl stop NAME",
+    ),
+    "WorkspaceStarting": (
+        "The Workspace is not ready yet.",
+        "Watch it:\n  nodusctl get ws -w",
+    ),
+    "WorkspaceToolUnavailable": (
+        "The tool was not asked for in spec.tools, or does not run in this session.",
+        "See what runs, then add the tool; it takes effect at the next start:\n  nodusctl describe workspace/NAME",
+    ),
+}
