@@ -12,8 +12,6 @@ from nodusctl.base.exits import UserError
 from nodusctl.base.redaction import REDACTOR
 from nodusctl.resources.resource import ValueSource
 
-_LIMIT_SECONDS = 60
-
 
 @dataclass(frozen=True, slots=True)
 class PersonSecrets:
@@ -21,6 +19,7 @@ class PersonSecrets:
 
     environment: Mapping[str, str] = field(repr=False)
     folder: Path
+    limit_seconds: float = 60
 
     def read(self, source: ValueSource) -> bytes:
         value = self._value(source)
@@ -46,13 +45,22 @@ class PersonSecrets:
             raise _unreadable("A file of a Secret can't be read", f"{path}: {fault.strerror}.", "Check the path under valueFrom.") from None
 
     def _from_command(self, command: tuple[str, ...]) -> bytes:
-        """Its output without the last line break; its words on stderr go to the person, not into a message."""
+        """Its output without the last line break; its words on stderr go to the person, not into a message.
+
+        It gets no stdin: that is the person's answer to us. A program that asks something opens the terminal itself.
+        """
         try:
             ended = subprocess.run(
-                command, cwd=self.folder, env=dict(self.environment), stdout=subprocess.PIPE, timeout=_LIMIT_SECONDS, check=False
+                command,
+                cwd=self.folder,
+                env=dict(self.environment),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                timeout=self.limit_seconds,
+                check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as fault:
-            reason = fault.strerror if isinstance(fault, OSError) else f"it didn't end within {_LIMIT_SECONDS} s"
+            reason = fault.strerror if isinstance(fault, OSError) else f"it didn't end within {self.limit_seconds:g} s"
             raise _unreadable("A command of a Secret failed", f"{command[0]}: {reason}.", "Run it by hand.") from None
         if ended.returncode != 0:
             raise _unreadable("A command of a Secret failed", f"{command[0]} ended with status {ended.returncode}.", "Run it by hand.")

@@ -9,9 +9,12 @@ from nodusctl.base.money import ZERO, Money, total
 from nodusctl.engine.inspect_attempts import segments_document, time_text, without_empty
 from nodusctl.engine.inspect_connect import connect_of, endpoints_of
 from nodusctl.engine.inspect_receipts import Receipt, entries_by_attempt, receipt_of
+from nodusctl.lifecycle.homes import standing_words
 from nodusctl.ports.journal import StoredObject
 from nodusctl.state.snapshot import Snapshot
 from nodusctl.state.status import Condition, ObjectStatus, VolumeStanding
+
+_SHOWN_VERSIONS = 10
 
 
 def status_document(stored: StoredObject, snapshot: Snapshot, *, now: datetime) -> dict[str, Any]:
@@ -168,6 +171,7 @@ def _volume_status(stored: StoredObject) -> dict[str, Any]:
     return without_empty(
         {
             **_plain_status(stored.status),
+            "message": stored.status.message or standing_words(volume),
             "revision": volume.revision,
             "lastCommitTime": time_text(volume.revisions[-1].saved_at if volume.revisions else None),
             "used": str(volume.revisions[-1].size_bytes) if volume.revisions else "",
@@ -191,4 +195,10 @@ def _holder(volume: VolumeStanding) -> dict[str, Any]:
 def _secret_status(status: ObjectStatus) -> dict[str, Any]:
     if status.secret is None:
         return {}
-    return {"phase": status.phase.value, "version": status.secret.version, "keys": sorted(status.secret.hmacs)}
+    versions = [
+        without_empty({"version": one.number, "createTime": time_text(one.created_at), "createdBy": one.created_by, "keys": list(one.keys)})
+        for one in reversed(status.secret.versions[-_SHOWN_VERSIONS:])
+    ]
+    return without_empty(
+        {"phase": status.phase.value, "version": status.secret.version, "versions": versions, "keys": sorted(status.secret.hmacs)}
+    )

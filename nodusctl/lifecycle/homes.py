@@ -69,6 +69,15 @@ def surplus_of(standing: VolumeStanding, limit: int) -> tuple[SavedRevision, ...
     return standing.revisions[: max(len(standing.revisions) - max(limit, 1), 0)]
 
 
+def standing_words(disk: VolumeStanding) -> str:
+    """Where the live disk stands among its revisions; empty where there is no disk."""
+    if not disk.disk_id:
+        return ""
+    if not disk.disk_revision:
+        return "the disk was never saved"
+    return f"the disk is {'newer than ' if disk.is_newer_than_revision else ''}revision {disk.disk_revision}"
+
+
 def write_dropped_restore(situation: Situation, step: Mark) -> Written:
     """A restore that won't be made any more is no longer asked for."""
     status = with_condition(situation.status, "Restored", False, step.reason, situation.now, message=step.message)

@@ -108,7 +108,7 @@ def disk_restored(situation: Situation, number: int, asked: str) -> Written:
         volume=replace(standing, restored_revision=restored, is_newer_than_revision=False),
         handled_requests={**situation.status.handled_requests, "restore": asked},
     )
-    status = with_condition(status, "Restored", True, "Restored", situation.now, message=f"the disk is revision {number}")
+    status = with_condition(status, "Restored", True, "Restored", situation.now, message=f"revision {number} was restored")
     event = HomeRestored(time=situation.now, object_uid=situation.uid, attempt_uid="", volume=situation.record.address, number=number)
     return Written(events=(event,), statuses={situation.uid: status})
 

@@ -41,9 +41,8 @@ def home_reasons(world: World) -> Iterator[BlockingReason]:
         yield _no_such_revision(change, disk)
     elif change.restores and disk.holder is not None:
         yield _held(change.volume, disk.holder.address)
-    market = world.market(disk.provider)
-    if disk.provider and not world.is_offline and (market is None or not market.is_ready):
-        yield _not_ready(change.volume, disk.provider, market.why_not if market is not None else "the project has no such provider")
+    if disk.provider and not world.is_offline and world.market(disk.provider) is None:
+        yield _no_such_provider(change.volume, disk.provider)
 
 
 def dropped_by(revisions: tuple[SavedRevision, ...], keep: int) -> tuple[int, ...]:
@@ -117,10 +116,10 @@ def _held(volume: Address, holder: Address) -> BlockingReason:
     )
 
 
-def _not_ready(volume: Address, provider: str, why: str) -> BlockingReason:
+def _no_such_provider(volume: Address, provider: str) -> BlockingReason:
     return BlockingReason(
         code="ProviderNotReady",
         address=volume,
-        message=f"The disk of {volume} is at provider {provider}, which can't be asked now: {why}.",
-        fix=f"See what is wrong with it:\n  nodusctl doctor {provider}",
+        message=f"The disk of {volume} is at provider {provider}, which the project doesn't have.",
+        fix=f"Add {provider} under providers: in nodusctl.yaml again.",
     )

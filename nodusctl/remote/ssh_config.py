@@ -101,7 +101,8 @@ def _include(config: Path, entries: Path) -> str:
     line = f"Include {_quoted(str(entries))}\n"
     target = Path(os.path.realpath(config))
     before = _read(target)
-    if re.search(rf"^\s*Include\s+(.*\s)?\"?{re.escape(str(entries))}\"?(\s|$)", before.partition("\nHost ")[0], re.MULTILINE):
+    for_every_host = re.split(r"(?im)^\s*(?:host|match)\s", before, maxsplit=1)[0]
+    if any(str(entries) in named for named in re.findall(r"(?im)^\s*include\s+(.*)$", for_every_host)):
         return ""
     backup = ""
     if before:

@@ -7,6 +7,7 @@ from typing import Any
 
 from nodusctl.base.timestamps import format_time
 from nodusctl.engine.homes import HomeFacts
+from nodusctl.lifecycle.homes import standing_words
 from nodusctl.provider.machines import Revision, RevisionState
 from nodusctl.provider.replies import Done, Refused, Reply, Unknown
 from nodusctl.render.style import Style
@@ -54,14 +55,8 @@ def home_document(facts: HomeFacts) -> dict[str, Any]:
 def disk_sentence(facts: HomeFacts) -> str:
     """Where the live disk stands, in words."""
     disk = facts.disk
-    if not disk.disk_id:
-        return "no disk yet; its first machine makes it"
     held = f"; {disk.holder.address} holds it" if disk.holder is not None else ""
-    if not disk.disk_revision:
-        return f"the disk was never saved{held}"
-    if disk.is_newer_than_revision:
-        return f"the disk is newer than revision {disk.disk_revision}{held}"
-    return f"the disk is revision {disk.disk_revision}{held}"
+    return standing_words(disk) + held or "no disk yet; its first machine makes it"
 
 
 def verified_text(facts: HomeFacts, found: Verified, style: Style) -> str:

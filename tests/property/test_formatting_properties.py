@@ -13,7 +13,9 @@ from nodusctl.documents.formatting import format_yaml
 from nodusctl.documents.writing import dump_yaml
 
 _TEXTS = st.one_of(
-    st.sampled_from(["lab", "5.00", "010", "yes", "null", "~", "H100:8", "a: b", "# no comment", "x #y", "", " ", "1h30m", "é", "a\nb", "|"]),
+    st.sampled_from(
+        ["lab", "5.00", "010", "yes", "null", "~", "H100:8", "a: b", "# no comment", "x #y", "", " ", "1h30m", "é", "a\nb", "|"]
+    ),
     st.text(alphabet=st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), max_size=12),
 )
 _KEYS = st.from_regex(r"[A-Za-z][A-Za-z0-9_./-]{0,8}", fullmatch=True)
@@ -23,7 +25,9 @@ _VALUES = st.recursive(
     max_leaves=12,
 )
 _DOCUMENTS = st.dictionaries(_KEYS, _VALUES, min_size=1, max_size=4)
-_PLAIN = st.sampled_from(["010", "5.10", "2026-01-01T08:00:00Z", "on", "~", "", "0x1F", "1_000", "H100:8", "text with words", "- not a list"])
+_PLAIN = st.sampled_from(
+    ["010", "5.10", "2026-01-01T08:00:00Z", "on", "~", "", "0x1F", "1_000", "H100:8", "text with words", "- not a list"]
+)
 
 
 @st.composite

@@ -24,8 +24,20 @@ class Browser:
     """One page. Waiting is built in: an element is looked for until it is there, or 60 seconds are over."""
 
     def __init__(self, driver: str) -> None:
-        options = {"args": ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1400,900", *(["--no-sandbox"] if os.geteuid() == 0 else [])]}
-        wanted = {"capabilities": {"alwaysMatch": {"browserName": "chrome", "goog:chromeOptions": {**options, "binary": shutil.which("chromium")}}}}
+        options = {
+            "args": [
+                "--headless=new",
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+                "--window-size=1400,900",
+                *(["--no-sandbox"] if os.geteuid() == 0 else []),
+            ]
+        }
+        wanted = {
+            "capabilities": {
+                "alwaysMatch": {"browserName": "chrome", "goog:chromeOptions": {**options, "binary": shutil.which("chromium")}}
+            }
+        }
         self._driver = driver
         self._session = f"/session/{self._call('POST', '/session', wanted)['sessionId']}"
 

@@ -9,6 +9,7 @@ import typer
 from nodusctl.base.exits import ExitCode
 from nodusctl.cli.app import one_command
 from nodusctl.cli.options import FilesOption, JsonOption, PathsArgument, wiring_of
+from nodusctl.cli.output.slow import told_when_slow
 from nodusctl.engine.validate import Validation
 from nodusctl.engine.validate import validate as check
 from nodusctl.render.counting import counted
@@ -27,13 +28,14 @@ def validate(
     wiring.select([*(paths or ()), *(files or ())])
     output = wiring.output(is_json=is_json)
     project = wiring.project
-    found = check(
-        root=project.folder,
-        project=project.file,
-        paths=project.paths,
-        snapshot=wiring.journal.snapshot() if wiring.journal.exists() else None,
-        clock_now=None if skips_clock else wiring.clock.now(),
-    )
+    with told_when_slow(output, wiring.wall, "reading and checking the specs"):
+        found = check(
+            root=project.folder,
+            project=project.file,
+            paths=project.paths,
+            snapshot=wiring.journal.snapshot() if wiring.journal.exists() else None,
+            clock_now=None if skips_clock else wiring.clock.now(),
+        )
     output.diagnose(found.diagnostics)
     output.result(
         "result", lambda style: _summary(found), lambda: {"valid": found.is_valid, "files": found.files, "objects": dict(found.counts)}

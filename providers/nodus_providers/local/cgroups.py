@@ -18,6 +18,7 @@ CONTROLLERS = ("memory", "cpu", "pids")
 _LIMIT_FILES = {2: {"memory": "memory.max", "cpu": "cpu.max", "pids": "pids.max"}}
 _LIMIT_FILES[1] = {"memory": "memory.limit_in_bytes", "cpu": "cpu.cfs_quota_us", "pids": "pids.max"}
 _PERIOD_US = 100_000
+_LEFT_OVER_SECONDS = 600
 _PROBE = f"nodus-probe-{os.getpid()}"
 
 
@@ -75,6 +76,15 @@ def remove_groups(folders: tuple[str, ...]) -> None:
     for folder in folders:
         with contextlib.suppress(OSError):
             Path(folder).rmdir()
+
+
+def sweep_groups(controllers: Controllers, prefix: str, now: float) -> None:
+    """Remove old empty groups that a crashed launch has left; the kernel keeps those in which anything runs."""
+    for parent in {*(parent.folder for parent in controllers.parents.values()), *filter(None, [controllers.killing])}:
+        for folder in Path(parent).glob(f"{prefix}*"):
+            with contextlib.suppress(OSError):
+                if now - folder.stat().st_mtime > _LEFT_OVER_SECONDS:
+                    folder.rmdir()
 
 
 def _write_limit(folder: Path, version: int, controller: str, value: int) -> None:

@@ -124,6 +124,9 @@ class Isolation:
         elif not abilities.has_network_namespaces:
             detail = "Workspaces with egress policy Deny or AllowList are refused here."
             yield warning("Unsupported", "Egress can't be limited", detail, _as_root("sysctl -w user.max_net_namespaces=15000"))
+        if abilities.can_isolate and not abilities.has_terminals:
+            detail = "Logins get a shell without a terminal."
+            yield warning("ProviderNotReady", "A sandbox gets no terminals", detail, _as_root("sysctl -w kernel.pty.max=4096"))
         yield from _limit_findings()
 
     def _plan(self, folder: Path, boot: Mapping[str, Any], request: LaunchRequest, devices: Sequence[str]) -> sandbox.SandboxPlan:

@@ -19,6 +19,7 @@ from nodus_providers.local.folders import Root, read_json
 from nodus_providers.local.gpus import device_files, visible_devices
 from nodus_providers.local.guest import Guest
 from nodus_providers.local.host import Host
+from nodus_providers.local.limits import remove_limits
 from nodus_providers.local.machines import holder_of, observed
 from nodus_providers.local.trees import remove_tree
 from nodusctl.provider.machines import Machine, MachineState
@@ -114,6 +115,7 @@ class Launcher:
     def _failed(self, machine_id: str, guest: Guest) -> Refused:
         """The keeper has ended the machine before its door was ever open: nothing is left, so the launch is refused."""
         reason = str(guest.ended()["reason"])
+        remove_limits(self._root.machine(machine_id))
         remove_tree(self._root.machine(machine_id))
         return Refused("ProviderNotReady", Scope.ACCOUNT, reason)
 
@@ -130,6 +132,7 @@ class Launcher:
             if not Guest(folder).has_begun:
                 away = folder.with_name(f".away-{folder.name}-{os.getpid()}")
                 folder.rename(away)
+                remove_limits(away)
                 remove_tree(away)
         except BlockingIOError:
             return False

@@ -7,12 +7,16 @@ being used; what is counted as data is what a process could really fill. On GPU 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-from nodus_providers.local.cgroups import Controllers, make_groups
+from nodus_providers.local.cgroups import Controllers, make_groups, remove_groups, sweep_groups
+from nodus_providers.local.folders import read_json
 
 MOST_PROCESSES = 8192
+_PREFIX = "nodus-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,14 +35,20 @@ class Wanted:
 
 def limits_section(controllers: Controllers, machine_id: str, wanted: Wanted) -> dict[str, object]:
     """Make the machine's groups; returns what the agent puts every process under, and how each limit is enforced."""
+    sweep_groups(controllers, _PREFIX, time.time())
     asked = wanted.by_controller()
     by_group = {name: value for name, value in asked.items() if name in controllers.parents}
     rlimits = _rlimits(wanted, {name: value for name, value in asked.items() if name not in by_group})
     return {
-        "cgroups": list(make_groups(controllers, f"nodus-{machine_id}", by_group)),
+        "cgroups": list(make_groups(controllers, f"{_PREFIX}{machine_id}", by_group)),
         "rlimits": rlimits,
         "enforced": {name: how(controllers, name, wanted.has_gpu) for name in asked},
     }
+
+
+def remove_limits(folder: Path) -> None:
+    """Take away the groups of a machine of which nothing runs any more."""
+    remove_groups(tuple((read_json(folder / "boot.json").get("limits") or {}).get("cgroups", ())))
 
 
 def how(controllers: Controllers, name: str, has_gpu: bool = False) -> str:

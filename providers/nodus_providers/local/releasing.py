@@ -8,10 +8,10 @@ from __future__ import annotations
 import subprocess
 from datetime import datetime
 
-from nodus_providers.local.cgroups import remove_groups
 from nodus_providers.local.folders import Root, read_json
 from nodus_providers.local.guest import Guest
 from nodus_providers.local.host import Host
+from nodus_providers.local.limits import remove_limits
 from nodus_providers.local.machines import observed
 from nodus_providers.local.trees import remove_tree
 from nodusctl.base.timestamps import format_time, parse_time
@@ -59,7 +59,7 @@ def _forget(root: Root, machine_id: str, ended_at: datetime, reason: str) -> Non
         "started_at": format_time(started_at) if started_at else None,
     }
     root.remember_gone(machine_id, record)
-    remove_groups(tuple((read_json(folder / "boot.json").get("limits") or {}).get("cgroups", ())))
+    remove_limits(folder)
     # The record of disks goes with the folder: from here on they are attached to nothing.
     away = folder.with_name(f".away-{folder.name}")
     remove_tree(away)

@@ -8,7 +8,6 @@ import tempfile
 from pathlib import Path
 
 import pytest
-
 from support.browser import CONTROL, ENTER, IS_HERE, browser
 from support.local_project import SSHD_IS_HERE, LocalProject
 

@@ -19,7 +19,7 @@ spec:
                # far inside
         -   name: 'Y'
             value: |
-              text   
+              text@@@
                more
 
               end
@@ -27,7 +27,7 @@ spec:
 kind: Volume
 
 # the end
-"""
+""".replace("@", " ")
 _TIDY = """\
 # head
 
@@ -42,7 +42,7 @@ spec:
     # far inside
   - name: 'Y'
     value: |
-      text   
+      text@@@
        more
 
       end
@@ -50,7 +50,7 @@ spec:
 kind: Volume
 
 # the end
-"""
+""".replace("@", " ")
 
 
 def test_layout_is_made_canonical_and_values_quotes_and_comments_stay() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nodus_providers.local import probing
-from nodus_providers.local.cgroups import writable_controllers
+from nodus_providers.local.cgroups import Controllers, sweep_groups, writable_controllers
 from nodus_providers.local.isolation import program_folders
 from nodus_providers.local.provider import LocalProvider
 from nodus_providers.local.sandbox import SandboxPlan, made_etc, sandbox_arguments
@@ -76,7 +76,7 @@ def test_programs_bring_their_installation_but_never_a_home(tmp_path: Path, monk
     assert not any(path.startswith("/usr") for path in shown)
 
 
-def findings(tmp_path: Path, script: str | None, isolation: str = "auto") -> dict[str, tuple[Severity, str]]:
+def findings(tmp_path: Path, script: str | None, isolation: str = "auto", *, has_walls: bool = False) -> dict[str, tuple[Severity, str]]:
     """Summary → severity and fix, on a computer whose bwrap is ``script`` (None: there is none)."""
     tools = tmp_path / "tools"
     tools.mkdir()
@@ -88,7 +88,7 @@ def findings(tmp_path: Path, script: str | None, isolation: str = "auto") -> dic
     patch.setattr(probing, "_SYSTEM_PATH", str(tools))
     try:
         provider = LocalProvider.open(a_context(tmp_path, environment={"PATH": str(tools)}), {"isolation": isolation})
-        assert provider.describe().egress_policies == frozenset({"Open"})
+        assert provider.describe().egress_policies == frozenset({"Open", "Deny", "AllowList"} if has_walls else {"Open"})
         return {found.summary: (found.severity, found.fix) for found in provider.check()}
     finally:
         patch.undo()
@@ -121,6 +121,11 @@ def test_network_namespaces_alone_may_be_missing(tmp_path: Path) -> None:
     assert "sysctl -w user.max_net_namespaces" in findings(tmp_path, script)["Egress can't be limited"][1]
 
 
+def test_a_sandbox_without_terminals_is_a_finding(tmp_path: Path) -> None:
+    script = 'case "$*" in *ptmx*) echo "cannot open /dev/ptmx: No space left on device" >&2; exit 1;; esac; exit 0'
+    assert "sysctl -w kernel.pty.max" in findings(tmp_path, script, has_walls=True)["A sandbox gets no terminals"][1]
+
+
 @pytest.mark.parametrize(
     ("switch", "value", "command"),
     [
@@ -145,6 +150,17 @@ def test_a_folder_where_the_kernel_makes_no_limits_is_not_taken_for_a_cgroup_and
     found = writable_controllers(f"cgroup2 {tmp_path} cgroup2 rw 0 0\n", f"0::/{own}\n")
     assert (dict(found.parents), found.killing) == ({}, "")
     assert not list(tmp_path.rglob("nodus-probe-*"))
+
+
+def test_groups_of_crashed_launches_are_swept_once_they_are_old(tmp_path: Path) -> None:
+    controllers = Controllers(killing=str(tmp_path))
+    for name in ("nodus-m-old", "other-old"):
+        (tmp_path / name).mkdir()
+    made = (tmp_path / "nodus-m-old").stat().st_mtime
+    sweep_groups(controllers, "nodus-", made + 60)
+    assert (tmp_path / "nodus-m-old").is_dir()
+    sweep_groups(controllers, "nodus-", made + 3600)
+    assert [path.name for path in tmp_path.iterdir()] == ["other-old"]
 
 
 def test_no_cgroup_file_system_means_no_controllers() -> None:

@@ -174,6 +174,12 @@ def test_a_restart_of_what_does_not_run_is_only_a_hint() -> None:
     assert shown(made) == {} and any("nothing to restart" in hint for hint in made.hints)
 
 
+def test_what_a_provider_says_of_its_machines_is_a_hint_where_one_would_start_there() -> None:
+    markets = (market(*OFFERS, notes=("Machines are not isolated.",)),)
+    assert "sim: Machines are not isolated." in plan(workspace(), markets=markets).hints
+    assert not any("isolated" in hint for hint in plan(workspace(), snapshot=applied(workspace()), markets=markets).hints)
+
+
 @pytest.mark.parametrize(("cap", "expected"), [('"5.00"', ["NoHardEdge"]), (None, [])])
 def test_a_machine_that_bills_on_after_its_own_shutdown_has_no_hard_edge(cap: str | None, expected: list[str]) -> None:
     spec = "ephemeral: true" + (f", maxCostUSD: {cap}" if cap else "")
