@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from nodusctl.cli.output.colour import ColourChoice, wants_colour
 from nodusctl.cli.output.protocol import Output
-from nodusctl.cli.settings import NO_SETTINGS, Settings
 from nodusctl.cli.surroundings import Surroundings
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from nodusctl.base.clock import Clock, Wall
     from nodusctl.base.ids import IdSource
     from nodusctl.cli.project import Project
+    from nodusctl.cli.settings import Settings
     from nodusctl.executor.outside import Outside
     from nodusctl.ports.claims import Claims
     from nodusctl.ports.journal import Journal
@@ -58,10 +58,10 @@ class Wiring:
         *,
         chdir: str = "",
         colour: ColourChoice = ColourChoice.AUTO,
-        settings: Settings = NO_SETTINGS,
+        settings: Settings | None = None,
     ) -> None:
         self.surroundings = surroundings
-        self.person_settings = settings
+        self._person_settings = settings
         self.start = surroundings.folder / chdir if chdir else surroundings.folder
         self._colour = colour
         self._paths: tuple[str, ...] = ()
@@ -152,6 +152,13 @@ class Wiring:
         return " ".join(("nodusctl", *self.surroundings.arguments))
 
     # The project and its state
+
+    @property
+    def person_settings(self) -> Settings:
+        """Settings of the command line that are known before any project is."""
+        from nodusctl.cli.settings import NO_SETTINGS
+
+        return self._person_settings or NO_SETTINGS
 
     @cached_property
     def settings(self) -> Settings:

@@ -63,6 +63,23 @@ def effective_rate(candidate: Candidate) -> Fraction | None:
     return rate * (1 + INTERRUPTIONS_PER_HOUR * Fraction(paid_twice // timedelta(microseconds=1), 3600 * 10**6))
 
 
+def shown_expectation(ranked: Sequence[Ranked], choice: Ranked) -> str:
+    """The arithmetic behind choosing between interruptible and on-demand capacity; empty where only one of them fits."""
+    priced = [one for one in ranked if one.candidate.rate is not None]
+    spot = next((one for one in priced if one.candidate.offer.is_interruptible), None)
+    steady = next((one for one in priced if not one.candidate.offer.is_interruptible), None)
+    if spot is None or steady is None:
+        return ""
+    expected, rate, other = effective_rate(spot.candidate), spot.candidate.rate, steady.candidate.rate
+    assert expected is not None and rate is not None and other is not None
+    lost_minutes = (spot.candidate.startup_p90 + WORK_DONE_AGAIN) / timedelta(minutes=1)
+    taken = "interruptible" if choice.candidate.offer.is_interruptible else "on demand"
+    return (
+        f"interruptible {rate.shown}/h x (1 + {INTERRUPTIONS_PER_HOUR.numerator / INTERRUPTIONS_PER_HOUR.denominator:g} interruptions/h "
+        f"x {lost_minutes:g} min lost each) = {Money.from_fraction(expected).shown}/h expected; on demand {other.shown}/h; taken: {taken}"
+    )
+
+
 def _score(request: CapacityRequest, candidate: Candidate, horizon: timedelta) -> Money | None:
     rate = effective_rate(candidate)
     if rate is None:

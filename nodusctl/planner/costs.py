@@ -13,6 +13,7 @@ from functools import lru_cache
 from nodusctl.base.durations import format_duration
 from nodusctl.placement.allocate import Queued
 from nodusctl.placement.funnel import Funnel
+from nodusctl.placement.rank import shown_expectation
 from nodusctl.plan.costs import CostLine
 from nodusctl.planner.market import Marketplace
 from nodusctl.planner.needs import Need
@@ -127,7 +128,12 @@ def _extra_lines(one: Seated, figures: EstimateFigures, world: World) -> tuple[s
         most_workers = (one.need.spec.get("scaling") or {}).get("maxWorkers", 10)
         return (figures.warm_capacity, f"at most {most_workers} workers at once")
     term = format_duration(world.lease_term)
-    return (f"each start ends itself after {term} at the latest, unless it is renewed",)
+    choice = one.choice
+    expectation = shown_expectation(one.found.ranked, choice) if choice is not None else ""
+    return (
+        *((expectation,) if expectation else ()),
+        f"each start ends itself after {term} at the latest, unless it is renewed",
+    )
 
 
 def _queued(one: Seated) -> tuple[tuple[str, str], ...]:

@@ -46,7 +46,7 @@ def why(facts: AttemptFacts) -> Iterator[str]:
     if not facts.is_in_force:
         yield f"Its own approval was replaced by a later plan (approved {by}); only the offers it tried are known for certain."
         return
-    yield f"Approved {by}: {len(approval.terms)} offers, in the order of the spec's placement profile."
+    yield f"Approved {by} with {len(approval.terms)} offers, in the order of the spec's placement profile."
     if facts.reviewed is None:
         yield "No file of that plan is kept here (plan -o keeps one), so how many offers each constraint removed is not known."
     elif facts.reviewed.funnel:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from nodusctl.base.money import Money
 from nodusctl.base.timestamps import format_time
@@ -27,7 +27,7 @@ def cost_lines(plan: Plan, style: Style) -> Iterator[str]:
         if plan.totals is not None:
             rows.append(total_row(plan.totals))
         yield _table(rows, style)
-        yield from (f"  {line.address}: {text}" for line in priced for text in _beside(line))
+        yield from _grouped((text, str(line.address)) for line in priced for text in _beside(line))
         yield f"  {FOOTNOTE}"
 
 
@@ -38,8 +38,19 @@ def warning_lines(plan: Plan, style: Style) -> Iterator[str]:
         for warning in line.warnings:
             told.setdefault(warning, []).append(str(line.address))
     for (code, message), addresses in told.items():
-        more = f" and {len(addresses) - 3} more" if len(addresses) > 3 else ""
-        yield f"  {style.paint(f'warning[{code}]', 'yellow', 'bold')} {', '.join(addresses[:3])}{more}: {message}"
+        yield f"  {style.paint(f'warning[{code}]', 'yellow', 'bold')} {_some(addresses)}: {message}"
+
+
+def _grouped(facts: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Each text once, with the objects it is true for, in the order they first come."""
+    told: dict[str, list[str]] = {}
+    for text, address in facts:
+        told.setdefault(text, []).append(address)
+    yield from (f"  {_some(addresses)}: {text}" for text, addresses in told.items())
+
+
+def _some(addresses: list[str]) -> str:
+    return ", ".join(addresses[:3]) + (f" and {len(addresses) - 3} more" if len(addresses) > 3 else "")
 
 
 def _table(rows: list[tuple[str, ...]], style: Style) -> str:
@@ -118,4 +129,4 @@ def _beside(line: CostLine) -> Iterator[str]:
     if line.hold_usd is not None:
         yield f"{'hold of all workers at once' if line.address.kind == 'function' else 'first hold'} {line.hold_usd.shown}"
     if line.stops_at is not None:
-        yield f"stops by {format_time(line.stops_at)} at the latest: {line.horizon}"
+        yield f"stops by {format_time(line.stops_at.replace(microsecond=0))} at the latest: {line.horizon}"

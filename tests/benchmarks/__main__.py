@@ -17,6 +17,7 @@ from pathlib import Path
 from nodusctl.base.exits import ExitCode
 from nodusctl.cli.main import run
 from nodusctl.cli.surroundings import Surroundings
+from tests.benchmarks.starting import starting
 
 PROJECT = "project: bench\nproviders:\n  sim: {type: simulated, world: world.yaml}\n"
 OBJECT = """apiVersion: nodus.dev/v1
@@ -128,6 +129,7 @@ def main() -> int:
         start_up(report)
         reading(report, Path(scratch))
         applying(report, Path(scratch))
+        starting(report.line, Path(scratch))
     return 1 if report.has_missed else 0
 
 

@@ -30,6 +30,9 @@ from support.world import HOME_YAML, LAB, World, workspace_yaml
 from nodusctl.attempts.events import AttemptQueued, HomeSaved
 from nodusctl.executor.outside import Outside
 from nodusctl.ports.claims import Liveness
+from nodusctl.provider.machines import ReleaseState
+from nodusctl.provider.replies import Done
+from nodusctl.provider.requests import ReleaseRequest
 from nodusctl.state.status import Phase
 
 KILLED = -9
@@ -106,7 +109,7 @@ class Lane:
         """A project with its documents and nothing else."""
         project = self.folder / name
         size = {"cpu": 1, "memory": "256Mi"} if self.is_local else {"cpu": 4, "memory": "16Gi"}
-        self.kind(project, world="" if self.is_local else QUICK_WORLD).write(HOME, workspace_yaml(resources=size)).close()
+        self.kind(project, world="" if self.is_local else QUICK_WORLD).write(HOME, workspace_yaml(resources=size, tools=["SSH"])).close()
         return project
 
     def gaps(self) -> dict[str, list[Gap]]:
@@ -125,9 +128,18 @@ class Lane:
         """Claims are the store's alone, so the simulated lane is enough for them; and of a poll the first two count."""
         return not self.is_local or (gap[0] not in CLAIMS and (gap[0] not in POLLS or gap[1] <= 2))
 
-    def lived(self, life: Life, name: str) -> tuple[int, list[str]]:
+    def lived(self, name: str, life: Life) -> tuple[int, list[str]]:
         """How many children died in their gaps, and what was wrong after fresh processes had finished their commands."""
-        project, deaths = self.written(name), 0
+        project = self.written(name)
+        deaths, faults = self._life_of(project, life)
+        if faults:
+            self.in_child(_give_back, project)
+        else:
+            shutil.rmtree(project)
+        return deaths, faults
+
+    def _life_of(self, project: Path, life: Life) -> tuple[int, list[str]]:
+        deaths = 0
         for command, gap in life:
             if gap is not None:
                 code, words = self.in_child(partial(_die, command, gap), project)
@@ -138,7 +150,6 @@ class Lane:
                 code, words = self.in_child(act, project)
                 if code:
                     return deaths, [f"{command} killed before {gap}: {words}"]
-        shutil.rmtree(project)
         return deaths, []
 
 
@@ -174,6 +185,17 @@ def _numbered(deeds: list[str]) -> list[Gap]:
         seen[deed] += 1
         found.append((deed, seen[deed]))
     return found
+
+
+def _give_back(world: World) -> None:
+    """After a fault: leave no process on this computer."""
+    if isinstance(world, LocalWorld):
+        for machine in world.computer.list().value.machines:  # type: ignore[union-attr]
+            for _ in range(100):
+                reply = world.computer.release(ReleaseRequest(token="after-a-fault", machine_id=machine.id))
+                if isinstance(reply, Done) and reply.value.state is ReleaseState.GONE:
+                    break
+                time.sleep(0.1)
 
 
 def _die(command: str, gap: Gap, world: World) -> None:
@@ -276,7 +298,7 @@ def main() -> None:
     lives = _lives(gaps)[lane::lanes]
     deaths, faults = 0, []
     for number, life in enumerate(lives):
-        died, wrong = mine.lived(life, f"life-{number}")
+        died, wrong = mine.lived(f"life-{number}", life)
         deaths += died
         faults += wrong
     wanted = sum(gap is not None for life in lives for _, gap in life)

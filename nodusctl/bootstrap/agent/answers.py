@@ -20,7 +20,7 @@ from .layout import VERSION, Layout, read_json, read_text, timestamp, write_json
 _LONGEST_REQUEST = 16 * 2**20
 _DEFAULT_GRACE_SECONDS = 30
 _PUSHED = "pushed.json"
-_PATIENCE_SECONDS = 4.0
+_PATIENCE_SECONDS = 10.0
 _GLANCE_SECONDS = 0.05
 
 
@@ -82,12 +82,14 @@ def _standing(layout: Layout, *, is_patient: bool) -> dict[str, Any]:
 def _tool_answers(layout: Layout, patience_seconds: float) -> list[dict[str, Any]]:
     """What each declared tool says. A tool that is just starting is waited for a little, which costs less than to be asked again."""
     deadline = time.monotonic() + patience_seconds
-    while True:
-        found = [tools.answer(layout, name) for name in layout.boot["tools"]]
-        is_starting = any(not one["has_answered"] and not one.get("has_failed") and one.get("port") for one in found)
-        if not is_starting or time.monotonic() > deadline:
-            return found
+    found = {name: tools.answer(layout, name) for name in layout.boot["tools"]}
+    # Whoever has answered isn't asked again: each question to sshd starts a process.
+    while starting := [name for name, one in found.items() if one.get("port") and not one["has_answered"] and not one["has_failed"]]:
+        if time.monotonic() > deadline:
+            break
         time.sleep(_GLANCE_SECONDS)
+        found.update({name: tools.answer(layout, name) for name in starting})
+    return list(found.values())
 
 
 def _ready_at(layout: Layout, has_answered: bool) -> str | None:

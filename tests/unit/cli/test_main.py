@@ -65,7 +65,8 @@ def test_a_bug_is_70_with_a_redacted_report_only_its_owner_can_read(empty_cli: C
     ran = empty_cli("plan")
     assert ran.code is ExitCode.BUG
     assert "this is a bug in nodusctl" in ran.err
-    path = Path(ran.err.partition("The report is in ")[2].split()[0].rstrip("."))
+    # A long path begins on a line of its own.
+    path = Path(" ".join(ran.err.split()).partition("The report is in ")[2].split()[0].rstrip("."))
     assert path.stat().st_mode & 0o777 == 0o600
     report = path.read_text(encoding="utf-8")
     assert "RuntimeError" in report
