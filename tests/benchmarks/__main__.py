@@ -129,7 +129,7 @@ def main() -> int:
         start_up(report)
         reading(report, Path(scratch))
         applying(report, Path(scratch))
-        starting(report.line, Path(scratch))
+        starting(report.line, nodusctl, Path(scratch))
     return 1 if report.has_missed else 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -143,5 +144,6 @@ def test_an_ordinary_user_gets_the_same_walls_and_terminals(tmp_path: Path) -> N
         check=False,
         cwd="/",
     )
+    shutil.rmtree(folder)
     assert ended.returncode == 0, ended.stderr[-2000:]
     assert ended.stdout.splitlines() == ["TERMINAL True True", "DENIED 403", "QUIET True", "LEFT {}"]
