@@ -2,7 +2,8 @@
 
 Each example is planned three times, as text and as JSON: ``create`` from nothing, ``change`` after an edit (the edits stand below), and
 ``remove``. Clock, uids, names and the simulated world are fixed; between the steps the plans are really applied in the simulated world.
-The one example on this computer is offered a fixed machine, and its plan is only written to the state: no process is started for it.
+Quickstart is offered a fixed machine, and its plan is only written to the state: no process is started for it. studio and gpu-local are
+left out, because what they get depends on the computer they are planned on.
 
 With ``--check`` nothing is written; the exit code says whether the folder is current.
 """
@@ -63,9 +64,15 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit(file="ben.yaml", before="spec:\n  image", after="spec:\n  state: Stopped\n  image"),
         Edit(file="chi.yaml", before='resources: {gpu: "H100", memory: 128Gi}', after='resources: {gpu: "H100:8", memory: 512Gi}'),
     ),
+    "spot": (Edit(file="trainer.yaml", before="{interruptible: Allow,", after="{interruptible: Never,"),),
+    "function": (Edit(file="embed.yaml", before="minWorkers: 2", after="minWorkers: 1"),),
+    "classroom": (Edit(file="budget.yaml", before='limitUSD: "60.00"', after='limitUSD: "80.00"'),),
     "refusals": (Edit(file="small-cap.yaml", before='maxCostUSD: "0.001"', after='maxCostUSD: "2.00"'),),
 }
-FIXED_MACHINE = ("rateUSDPerHour:", "cpu: 4, memory: 16Gi, hostId: this-computer, root: /nonexistent/plans, rateUSDPerHour:")
+FIXED_MACHINE = (
+    "rateUSDPerHour:",
+    "isolation: 'off', cpu: 4, memory: 16Gi, hostId: this-computer, root: /nonexistent/plans, rateUSDPerHour:",
+)
 
 
 class Silence:

@@ -140,7 +140,10 @@ def _consume(start: _Start) -> _Consumed:
 
 
 def _under_changed_keys(own: Iterable[Address], snapshot: Snapshot) -> Iterable[Address]:
-    """Running Workspaces that an SSHKey of this plan may log in to: a key takes effect, or ends its sessions, with the apply that says so."""
+    """Running Workspaces an SSHKey of this plan may log in to.
+
+    A key takes effect, or ends its sessions, with the apply that says so.
+    """
     changed = {address.name for address in own if address.kind == "sshkey"}
     for standing in snapshot if changed else ():
         named = set(standing.record.spec.get("sshKeys") or changed)

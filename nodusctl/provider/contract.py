@@ -60,7 +60,8 @@ class BootForm(StrEnum):
 class Description:
     """What a provider instance is. ``account`` is its identity: a change of it ends every step (rule R12).
 
-    ``notes`` says in sentences what a person should know about machines here, such as what isn't isolated. ``tool_fixes`` says, for a tool it could serve and can't here, what a person does about it.
+    ``notes`` says in sentences what a person should know about machines here, such as what isn't isolated. ``tool_fixes`` says, for a
+    tool it could serve and can't here, what a person does about it.
     """
 
     type: str

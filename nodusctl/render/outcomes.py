@@ -50,5 +50,5 @@ def outcomes_document(result: ApplyResult) -> dict[str, Any]:
 def _line(outcome: ObjectOutcome, style: Style) -> str:
     where = "removed" if outcome.is_removed else outcome.phase
     if outcome.is_ok:
-        return f"{style.paint('v', 'green')} {outcome.address}  {where}"
-    return f"{style.paint('x', 'red')} {outcome.address}  {where}  {outcome.code}: {outcome.message}".rstrip(": ")
+        return f"{style.paint('ok', 'green')} {outcome.address}  {where}"
+    return f"{style.paint('failed', 'red')} {outcome.address}  {where}  {outcome.code}: {outcome.message}".rstrip(": ")

@@ -68,8 +68,8 @@ class ProjectSettings(SpecModel):
     state: Text = spec_field("Where the state is kept.", DEFAULT_STATE, min_length=1)
     specs: tuple[Text, ...] = spec_field("Globs of the files that hold objects.", DEFAULT_GLOBS, min_length=1)
     providers: dict[Name, ProviderEntry] | None = spec_field("Provider instances by name; left out, the provider local.")
-    lease_term: Annotated[Duration, duration_between("10m", "168h")] = spec_field(
-        "How long a machine may run without being renewed.", timedelta(hours=8), rule="10m to 168h."
+    lease_term: Annotated[Duration, duration_between("1h", "72h")] = spec_field(
+        "How long a machine may run without being renewed.", timedelta(hours=8), rule="1h to 72h."
     )
     window_lead: Annotated[Duration, duration_between("0s", "1h")] = spec_field(
         "How long before a window its machine is started.", timedelta(minutes=15), rule="0s to 1h."

@@ -33,7 +33,7 @@ class LiveProgress:
         with self._lock:
             live = self._live or self._start()
             if is_new and report.is_over:
-                mark = "x" if report.has_failed else "v"
+                mark = "failed" if report.has_failed else "ok"
                 live.console.print(clean(f"{mark} {report.address} {report.phase}: {report.step}"), markup=False, highlight=False)
             self._draw(live)
 
