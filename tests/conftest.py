@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from support.commands import LAB, NOW, SIMULATED, CommandLine
 
+from nodusctl.base.redaction import REDACTOR
+
 
 @pytest.fixture(autouse=True)
 def _own_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -15,6 +17,12 @@ def _own_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
         monkeypatch.setenv(f"XDG_{name}_HOME", str(folder / name.lower()))
     for name in ("NODUSCTL_NOW", "NODUSCTL_STATE_KEY", "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def _no_secrets_of_other_tests() -> None:
+    """A process works for one project; a test run is many processes in one."""
+    REDACTOR.forget()
 
 
 @pytest.fixture

@@ -41,6 +41,11 @@ class Redactor:
             self._values |= {s for s in spellings if len(s) >= _SHORTEST}
             self._is_stale = True
 
+    def forget(self) -> None:
+        """Start over, as a process does that is about to work for somebody else."""
+        with self._lock:
+            self._values, self._pattern, self._is_stale = set(), None, False
+
     def clean(self, text: str) -> str:
         """``text`` without remembered values and without anything shaped like a known token."""
         pattern = self._current()

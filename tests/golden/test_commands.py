@@ -17,7 +17,7 @@ from nodusctl.base.exits import ExitCode
 from nodusctl.cli.registry import ENTRIES
 
 _MASKS = (
-    (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "<uid>"),
+    (re.compile(r"\"?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\"?"), "<uid>"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "<hash>"),
     (re.compile(r"nodus-[0-9a-f]{40}"), "<token>"),
     (re.compile(r"ssh-ed25519 [A-Za-z0-9+/=]+"), "<key>"),

@@ -139,7 +139,7 @@ def test_the_same_report_twice_is_one_line() -> None:
     assert said == ["progress"]
 
 
-@pytest.mark.parametrize(("has_failed", "mark"), [(False, "v"), (True, "x")])
+@pytest.mark.parametrize(("has_failed", "mark"), [(False, "ok"), (True, "failed")])
 def test_on_a_terminal_what_is_over_stays_above_the_live_lines(has_failed: bool, mark: str) -> None:
     stream = io.StringIO()
     progress = LiveProgress(stream, HandWall(), has_colour=False)
