@@ -11,7 +11,7 @@ PROGRAMS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nodusctl/programs
 export PATH := $(PATH):/usr/sbin:/sbin:$(PROGRAMS)/usr/sbin:$(PROGRAMS)/usr/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup programs demo test check format schemas plans docs bench clean
+.PHONY: help setup programs demo test lint check format schemas plans docs bench clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -34,7 +34,7 @@ test: setup ## the whole test suite
 	@sh scripts/programs.sh "$(PROGRAMS)" tests
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
-check: setup ## format, lint, types, import contracts, fast tests, generated files current
+lint: setup ## format, lint, types, import contracts, generated files current
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -42,6 +42,8 @@ check: setup ## format, lint, types, import contracts, fast tests, generated fil
 	$(BIN)/python scripts/make_schemas.py --check
 	$(BIN)/python scripts/make_plans.py --check
 	$(BIN)/python scripts/make_docs.py --check
+
+check: lint ## what `lint` checks, and the fast tests
 	$(BIN)/python -m pytest -q -n auto --dist loadfile -m 'not slow and not local'
 
 format: setup ## format the code

@@ -31,8 +31,8 @@ def drive(
     outside: Outside, objects: Iterable[tuple[str, Address]], addresses: Mapping[Address, str], limits: Limits, interrupts: Interrupts
 ) -> tuple[ObjectOutcome, ...]:
     """Carry the objects on; outcomes in the order given."""
-    journal = RememberingJournal(outside.journal)
-    outside = replace(outside, journal=journal, forget=journal.forget)
+    journal = RememberingJournal(outside.journal, outside.wall)
+    outside = replace(outside, journal=journal, forget=journal.forget, age=journal.age)
     driver = _Driver(outside, tuple(objects), addresses, limits, interrupts)
     try:
         return driver.run()
@@ -130,7 +130,7 @@ class _Driver:
                 self._awaken(uid, run)
 
     def _awaken(self, uid: str, run: ObjectRun) -> None:
-        self._outside.forget(run.reads or (uid,))
+        self._outside.age(run.reads or (uid,))
         self._runs[uid] = replace(run, standing=Standing.READY)
 
     def _unpark(self) -> None:

@@ -27,7 +27,7 @@ class Outside:
     """The ports of one run.
 
     ``person_keys`` gives the public keys that may log in to a Workspace; ``owner`` is who runs the command; ``forget`` makes the journal
-    read some objects afresh.
+    read some objects afresh, ``age`` those that were read some time ago.
     """
 
     journal: Journal
@@ -45,4 +45,5 @@ class Outside:
     person_keys: Callable[[Record], tuple[str, ...]]
     rules: Rules = field(default_factory=Rules)
     forget: Callable[[Iterable[str]], None] = _keep_nothing
+    age: Callable[[Iterable[str]], None] = _keep_nothing
     call_limit: timedelta = timedelta(minutes=10)
