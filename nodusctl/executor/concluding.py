@@ -11,6 +11,7 @@ from typing import Any
 
 from nodusctl.attempts.intents import Intent, IntentState, StepKind
 from nodusctl.base.redaction import clean
+from nodusctl.executor.intending import served_tools
 from nodusctl.executor.situations import failed, pending, succeeded
 from nodusctl.lifecycle import outcomes, volume_outcomes
 from nodusctl.lifecycle.outcomes import Outcome, closed
@@ -164,7 +165,8 @@ def _done(situation: Situation, intent: Intent, value: Any) -> Outcome:
         case StepKind.HAND_OVER_KEYS, AgentAnswer():
             return outcomes.keys_handed_over(situation, intent, value)
         case StepKind.PUSH, AgentAnswer():
-            return outcomes.secrets_pushed(situation, intent)
+            tools = served_tools(situation, situation.platform.tools if situation.platform else frozenset())
+            return outcomes.secrets_pushed(situation, intent, value, is_complete=not _missing(value, tools))
         case StepKind.QUIESCE, AgentAnswer():
             return outcomes.went_quiet(situation, intent, is_quiet=value.is_quiet, detail="")
         case StepKind.SAVE, Revision():

@@ -151,8 +151,11 @@ def keys_handed_over(situation: Situation, intent: Intent, answer: AgentAnswer) 
     return Outcome(written=Written(events=(handed, *edge_read_back(situation, answer))), intent=closed(intent, situation, "done"))
 
 
-def secrets_pushed(situation: Situation, intent: Intent) -> Outcome:
-    """Environment, secrets and login keys were read back as they were sent; their versions are pinned for the Attempt."""
+def secrets_pushed(situation: Situation, intent: Intent, answer: AgentAnswer, *, is_complete: bool) -> Outcome:
+    """Environment, secrets and login keys were read back as they were sent; their versions are pinned for the Attempt.
+
+    The machine says in the same answer how its tools stand: where that ``is_complete``, a starting Workspace is ready with it.
+    """
     pushed = SecretsPushed(
         time=situation.now,
         object_uid=situation.uid,
@@ -160,8 +163,10 @@ def secrets_pushed(situation: Situation, intent: Intent) -> Outcome:
         versions=_versions(intent),
         keys_digest=str(intent.request["keys_digest"]),
     )
-    status = replace(situation.status, handled_requests=handled_now(situation))
-    return Outcome(written=Written(events=(pushed,), statuses={situation.uid: status}), intent=closed(intent, situation, "done"))
+    ready = became_ready(situation, answer) if is_complete and situation.status.phase is Phase.STARTING else Written()
+    status = replace(ready.statuses.get(situation.uid, situation.status), handled_requests=handled_now(situation))
+    written = Written(events=(pushed, *ready.events), statuses={situation.uid: status})
+    return Outcome(written=written, intent=closed(intent, situation, "done"))
 
 
 def _versions(intent: Intent) -> dict[str, int]:

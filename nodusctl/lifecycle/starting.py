@@ -161,6 +161,8 @@ def _when_due(situation: Situation, step: Look) -> Step | Wait:
     attempt = situation.attempt
     if attempt is None or attempt.terms is None or attempt.timings.acquired_at is None or attempt.timings.registered_at is not None:
         return step
+    if attempt.machine is not None and attempt.machine.state is MachineState.RUNNING:
+        return step
     first_at = attempt.timings.acquired_at + attempt.terms.startup_p50 / 2
     return Wait(until=first_at, because="waiting for the machine to boot") if first_at > situation.now else step
 

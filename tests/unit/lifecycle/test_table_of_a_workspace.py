@@ -133,9 +133,13 @@ class TestStarting:
         fields: dict[str, Any] = {"sightings": given.sightings(), "home": HELD, **changes}
         return situation(Phase.STARTING, made or given.launched(registered=False, attached=False), **fields)
 
-    def test_nothing_is_asked_before_half_the_usual_boot(self) -> None:
-        step = next_step(self.starting(sightings=Sightings()))
+    def test_a_booting_machine_is_not_asked_before_half_the_usual_boot(self) -> None:
+        booting = given.launched(registered=False, attached=False, machine=given.machine(MachineState.PENDING))
+        step = next_step(self.starting(booting, sightings=Sightings()))
         assert isinstance(step, Wait) and step.until == NOW + timedelta(seconds=22.5)
+
+    def test_a_machine_that_ran_when_it_was_made_is_looked_at_at_once(self) -> None:
+        assert isinstance(next_step(self.starting(sightings=Sightings())), Look)
 
     def test_then_the_machine_is_looked_at(self) -> None:
         step = next_step(self.starting(sightings=Sightings(), now=NOW + timedelta(seconds=23)))
