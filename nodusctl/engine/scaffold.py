@@ -53,7 +53,7 @@ spec:
   # Its home: a disk that outlives the machine.
   volume: lab-home
   tools: [SSH]
-  # Stops, with the home saved, after this long without use.
+  # How long without use before it is stopped. Checked and stored; this version does not act on it.
   idleTimeout: 1h
   # Stops when it has cost this much; can be raised later, not lowered.
   maxCostUSD: "5.00"

@@ -81,7 +81,12 @@ def no_documents(specs: Specs, root: Path) -> Diagnostic | None:
         return None
     where = ", ".join(specs.paths) or str(root)
     detail = f"{where} holds no document of nodusctl; {specs.files} files were looked at."
-    fix = "Check the folder and the specs globs of nodusctl.yaml. To remove everything, say so:\n  nodusctl destroy"
+    is_project = (root / "nodusctl.yaml").exists()
+    fix = (
+        "Check the folder and the specs globs of nodusctl.yaml. To remove everything, say so:\n  nodusctl destroy"
+        if is_project
+        else "Make a project here, or name one with --chdir:\n  nodusctl init"
+    )
     return error("NotFound", "There is nothing to plan.", detail, fix)
 
 

@@ -68,6 +68,6 @@ def _unavailable(address: Address, tool: str, why: str) -> Diagnostic:
         "WorkspaceToolUnavailable",
         "The tool does not run in this session.",
         f"{tool} of {address}: {why}.",
-        f"See what its log says:\n  nodusctl logs {address.name}",
+        f"Name {tool} in spec.tools and apply; if it is named, see what the machine wrote:\n  nodusctl logs {address.name}",
         address=str(address),
     )

@@ -96,7 +96,7 @@ _estimate_workspace = lru_cache(maxsize=256)(estimate_workspace)
 
 def _line(one: Seated, basis: Basis, figures: EstimateFigures, world: World, funnel: tuple[tuple[str, int], ...]) -> CostLine:
     priced, cost, most = basis.priced, figures.cost, figures.at_most
-    ends_after = figures.runs_for if one.need.starts_now else None
+    ends_after = figures.runs_for if one.need.starts_now and _ends_within_lease(figures, world) else None
     return CostLine(
         address=one.need.address,
         offering=basis.offer.id,
@@ -130,10 +130,13 @@ def _extra_lines(one: Seated, figures: EstimateFigures, world: World) -> tuple[s
     term = format_duration(world.lease_term)
     choice = one.choice
     expectation = shown_expectation(one.found.ranked, choice) if choice is not None else ""
-    return (
-        *((expectation,) if expectation else ()),
-        f"each start ends itself after {term} at the latest, unless it is renewed",
-    )
+    lease = () if _ends_within_lease(figures, world) else (f"each start ends itself after {term} at the latest",)
+    return (*((expectation,) if expectation else ()), *lease)
+
+
+def _ends_within_lease(figures: EstimateFigures, world: World) -> bool:
+    """True where the window or the cap ends a start before its lease does."""
+    return figures.runs_for is not None and figures.runs_for <= world.lease_term
 
 
 def _queued(one: Seated) -> tuple[tuple[str, str], ...]:

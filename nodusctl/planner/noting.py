@@ -24,6 +24,8 @@ def plan_hints(actions: Collection[Action], world: World) -> Iterator[str]:
     known = {standing.record.address for standing in world.snapshot} | world.reach.written
     if starts and not any(address.kind == "sshkey" and address.name != "cli" for address in known):
         yield "The project has no SSHKey of its own; SSHKey cli (this person's key on this computer) may log in."
+    if any(action.verb is Verb.CREATE and _waits_for_time(action) for action in actions):
+        yield "idleTimeout, readyBy and windows are checked and stored; this version acts on none of them (stopAt does end the machine)."
     used = {terms.provider for action in actions for terms in action.terms}
     for market in world.markets:
         if market.description is not None and market.instance in used:
@@ -32,6 +34,13 @@ def plan_hints(actions: Collection[Action], world: World) -> Iterator[str]:
         standing = world.snapshot.get(address)
         if standing is None or not is_up(standing):
             yield f"{address} doesn't run, so there is nothing to restart."
+
+
+def _waits_for_time(action: Action) -> bool:
+    spec = action.applied or {}
+    return action.address.kind == "workspace" and bool(
+        "idleTimeout" in spec or spec.get("schedule") or "nodus.dev/windows" in action.annotations
+    )
 
 
 def _left_out_tools(seat: Seated | None, market: Marketplace) -> Iterator[str]:

@@ -83,7 +83,10 @@ class WorkspaceSpec(SpecModel):
     )
     tools: tuple[Literal["VSCode", "Jupyter", "SSH"], ...] = spec_field("Tools to serve.", ("VSCode", "Jupyter", "SSH"), mut=Mutability.ANY)
     idle_timeout: Annotated[Duration, duration_between("10m", "24h", or_zero=True)] = spec_field(
-        "Stop after this long without use.", timedelta(hours=1), rule="0s never, else 10m to 24h.", mut=Mutability.ANY
+        "Stop after this long without use. Checked and stored; this version does not act on it.",
+        timedelta(hours=1),
+        rule="0s never, else 10m to 24h.",
+        mut=Mutability.ANY,
     )
     schedule: WorkspaceSchedule | None = spec_field("One working window.", mut=Mutability.ANY)
     max_cost_usd: Amount | None = spec_field(

@@ -29,13 +29,9 @@ class LiveProgress:
         self._live: Live | None = None
 
     def report(self, report: ProgressReport) -> None:
-        is_new = self._board.take(report, self._wall.monotonic())
+        self._board.take(report, self._wall.monotonic())
         with self._lock:
-            live = self._live or self._start()
-            if is_new and report.is_over:
-                mark = "failed" if report.has_failed else "ok"
-                live.console.print(clean(f"{mark} {report.address} {report.phase}: {report.step}"), markup=False, highlight=False)
-            self._draw(live)
+            self._draw(self._live or self._start())
 
     def pulse(self) -> None:
         with self._lock:
