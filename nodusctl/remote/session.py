@@ -26,8 +26,13 @@ class PersonLogin:
 
 
 def pin_host(folder: str, alias: str, host_key: str) -> str:
-    """Write the known_hosts file of one machine, replaced whole; returns its path."""
+    """Write the known_hosts file of one machine, once; returns its path.
+
+    A Workspace keeps its host key until it is deleted, so a file that says something else is never mended in passing: ssh then refuses.
+    """
     path = Path(folder) / f"{alias}.known_hosts"
+    if path.exists():
+        return str(path)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     fresh.write_text(known_hosts_line(alias, host_key), encoding="utf-8")

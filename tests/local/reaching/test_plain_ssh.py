@@ -87,6 +87,20 @@ def test_with_another_host_key_ssh_scp_and_nodusctl_refuse_and_say_why(shell: Lo
     assert plain(shell, "ssh", "lab", "ls").stdout.count("stolen") == 0
 
 
+def test_a_pin_that_was_changed_is_not_mended_in_passing(shell: LocalProject) -> None:
+    """ssh, scp and rsync refuse, and so does nodusctl itself, until the pin says what the state says."""
+    entries = (shell.ssh_folder / "config.d" / "nodusctl").read_text()
+    pinned = Path(next(line for line in entries.splitlines() if "UserKnownHostsFile" in line).split('"')[1])
+    was = pinned.read_text()
+    pinned.write_text(f"{was.split()[0]} {OpenSshKeys().new_key('x').public}\n")
+    try:
+        assert plain(shell, "ssh", "lab", "true").returncode == 255
+        assert shell.run("ssh", "lab", "--", "true").returncode == 255
+    finally:
+        pinned.write_text(was)
+    assert plain(shell, "ssh", "lab", "true").returncode == 0
+
+
 def test_installing_again_changes_nothing_and_the_users_own_lines_stay(shell: LocalProject) -> None:
     config = shell.ssh_folder / "config"
     own = "Host elsewhere\n  User me\n"

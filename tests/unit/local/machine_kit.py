@@ -105,7 +105,8 @@ class MachineKit:
 
     def login(self, machine: Machine, *words: str) -> list[str]:
         assert machine.ssh is not None
-        pinned = pin_host(str(self.tmp_path / "known"), machine.id, self.host_key.public)
+        folder = f"known-{self.host_key.public.split()[1][-12:].replace('/', '-')}"
+        pinned = pin_host(str(self.tmp_path / folder), machine.id, self.host_key.public)
         return ssh_command(PersonLogin(alias=machine.id, endpoint=machine.ssh, key_path=str(self.person_path), known_hosts=pinned), words)
 
     def release(self, machine_id: str) -> Release:

@@ -23,8 +23,8 @@ def test_one_word_is_a_line_for_the_remote_shell_and_several_are_words() -> None
     assert ssh_command(LOGIN, ["echo", "a b"])[-2:] == ["--", "echo 'a b'"]
 
 
-def test_a_pin_replaces_the_one_before(tmp_path: Path) -> None:
+def test_a_pin_is_written_once_and_never_mended_in_passing(tmp_path: Path) -> None:
     for key in ("ssh-ed25519 AAAA old", "ssh-ed25519 BBBB new"):
         path = pin_host(str(tmp_path), "m-1", key)
-    assert Path(path).read_text() == "m-1 ssh-ed25519 BBBB\n"
+    assert Path(path).read_text() == "m-1 ssh-ed25519 AAAA\n"
     assert [child.name for child in tmp_path.iterdir()] == ["m-1.known_hosts"]
