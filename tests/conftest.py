@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
 from support.commands import LAB, NOW, SIMULATED, CommandLine
 
 from nodusctl.base.redaction import REDACTOR
+
+# A shell's background job starts with Ctrl-C ignored, and what is ignored is inherited; the commands under test must be able to hear it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
