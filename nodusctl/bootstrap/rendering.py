@@ -6,7 +6,7 @@ from typing import assert_never
 
 from nodusctl.base.diagnostics import error
 from nodusctl.base.exits import UserError
-from nodusctl.bootstrap.bundle import render_bundle
+from nodusctl.bootstrap.bundle import render_bundle, shared_in_bundles
 from nodusctl.ports.boot import BootPlan
 from nodusctl.provider.contract import BootForm
 
@@ -24,3 +24,6 @@ class Boots:
                 raise UserError(error("Unsupported", "Cloud-init documents aren't built yet.", "No shipped provider asks for one."))
             case _:
                 assert_never(form)
+
+    def shared(self, form: BootForm) -> str:
+        return shared_in_bundles() if form is BootForm.BUNDLE else ""

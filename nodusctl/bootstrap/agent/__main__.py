@@ -1,7 +1,7 @@
 """The agent's commands.
 
 keep            become the machine: arm the edge, open the door, watch until the end; returns once that has begun
-serve-command   one JSON request on stdin, one JSON answer on stdout: the service key's forced command
+serve-command   JSON requests on stdin, an answer to each on stdout: the service key's forced command
 end             end the machine from outside, also where its keeper is dead; returns when nothing of it runs or time is up
 survivors       print how many of the machine's processes run
 """
@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> int:
     if given.command == "keep":
         return keeper.begin(layout)
     if given.command == "serve-command":
-        return answers.serve(layout, sys.stdin, sys.stdout)
+        return answers.serve(layout, sys.stdin, sys.stdout, sys.stdin.fileno())
     # Whoever asks from outside asks again after a crash; nothing of the question outlives it.
     processes.die_with_parent()
     if given.command == "end":

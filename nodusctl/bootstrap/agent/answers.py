@@ -1,5 +1,6 @@
-"""The five commands behind the service key: ready, facts, renew, secrets, quiesce. One JSON document in, one out.
+"""The five commands behind the service key: ready, facts, renew, secrets, quiesce. One line of JSON in, one out, as often as asked.
 
+A login costs the most of a question, so one login may ask several; after some seconds of silence it is ended from here.
 A refusal is an answer too: ``{"error": {"code": …, "message": …}}``. Every command that changes something answers from what it reads back.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import select
 import shlex
 import signal
 import time
@@ -18,6 +20,7 @@ from . import activity, door, edge, inside, processes, tools
 from .layout import VERSION, Layout, read_json, read_text, timestamp, write_json, write_text
 
 _LONGEST_REQUEST = 16 * 2**20
+_SILENCE_SECONDS = 10.0
 _DEFAULT_GRACE_SECONDS = 30
 _PUSHED = "pushed.json"
 _PATIENCE_SECONDS = 10.0
@@ -32,26 +35,36 @@ class _RefusedError(Exception):
         self.code = code
 
 
-def serve(layout: Layout, source: TextIO, sink: TextIO) -> int:
-    """Answer one request; always exits 0, so that ssh's own failures can be told apart."""
-    try:
-        answer = _answer(layout, json.loads(source.read(_LONGEST_REQUEST)))
-    except _RefusedError as refusal:
-        answer = {"error": {"code": refusal.code, "message": str(refusal)}}
-    except (ValueError, KeyError, TypeError) as fault:
-        answer = {"error": {"code": "Invalid", "message": f"{type(fault).__name__}: {fault}"}}
-    sink.write(json.dumps(answer) + "\n")
+def serve(layout: Layout, source: TextIO, sink: TextIO, handle: int = -1) -> int:
+    """Answer request after request until there are no more; always exits 0, so that ssh's own failures can be told apart.
+
+    ``handle`` is the descriptor of ``source``, by which silence is noticed.
+    """
+    while handle < 0 or select.select([handle], [], [], _SILENCE_SECONDS)[0]:
+        line = source.readline(_LONGEST_REQUEST)
+        if not line:
+            break
+        sink.write(json.dumps(_answered(layout, line)) + "\n")
+        sink.flush()
+        if not line.endswith("\n"):
+            break
     return 0
+
+
+def _answered(layout: Layout, line: str) -> dict[str, Any]:
+    try:
+        return _answer(layout, json.loads(line))
+    except _RefusedError as refusal:
+        return {"error": {"code": refusal.code, "message": str(refusal)}}
+    except (ValueError, KeyError, TypeError) as fault:
+        return {"error": {"code": "Invalid", "message": f"{type(fault).__name__}: {fault}"}}
 
 
 def _answer(layout: Layout, request: dict[str, Any]) -> dict[str, Any]:
     command = request["command"]
     is_quiet = False
     if command == "renew":
-        seconds = request["edge_seconds"]
-        if not isinstance(seconds, int) or seconds <= 0:
-            raise _RefusedError("Invalid", "edge_seconds is a positive whole number")
-        edge.arm(layout, seconds)
+        _renew(layout, request)
     elif command == "secrets":
         _push(layout, request["files"])
     elif command == "quiesce":
@@ -62,6 +75,21 @@ def _answer(layout: Layout, request: dict[str, Any]) -> dict[str, Any]:
     named = request.get("files") or {}
     standing = _standing(layout, is_patient=command == "ready")
     return {**standing, "is_quiet": is_quiet, "pushed_digest": _digest(layout, list(named) or _pushed(layout))}
+
+
+def _renew(layout: Layout, request: Mapping[str, Any]) -> None:
+    """Move the edge, or change the idle timeout, or both; nothing where either is wrong."""
+    seconds, idle_seconds = request.get("edge_seconds"), request.get("idle_timeout_seconds")
+    if seconds is None and idle_seconds is None:
+        raise _RefusedError("Invalid", "a renewal carries edge_seconds or idle_timeout_seconds")
+    if seconds is not None and (type(seconds) is not int or seconds <= 0):
+        raise _RefusedError("Invalid", "edge_seconds is a positive whole number")
+    if idle_seconds is not None and (type(idle_seconds) is not int or idle_seconds < 0):
+        raise _RefusedError("Invalid", "idle_timeout_seconds is a whole number of seconds, 0 for never")
+    if idle_seconds is not None:
+        activity.change_timeout(layout, idle_seconds)
+    if seconds is not None:
+        edge.arm(layout, seconds)
 
 
 def _standing(layout: Layout, *, is_patient: bool) -> dict[str, Any]:
@@ -75,7 +103,7 @@ def _standing(layout: Layout, *, is_patient: bool) -> dict[str, Any]:
         "tools": answers,
         "home": tools.home_of(layout),
         "ready_at": _ready_at(layout, all(answer["has_answered"] for answer in answers)),
-        "activities": activity.facts(layout),
+        **activity.standing(layout),
     }
 
 
@@ -95,8 +123,8 @@ def _tool_answers(layout: Layout, patience_seconds: float) -> list[dict[str, Any
 def _ready_at(layout: Layout, has_answered: bool) -> str | None:
     """When all tools first answered with what was pushed to them; a moment that never moves."""
     if has_answered and not os.path.exists(layout.ready_file):
-        write_json(layout.ready_file, {"ready_at": timestamp()})
-    return read_json(layout.ready_file).get("ready_at")
+        write_json(layout.ready_file, edge.moment())
+    return read_json(layout.ready_file).get("time")
 
 
 def _push(layout: Layout, files: Mapping[str, str]) -> None:

@@ -46,7 +46,7 @@ class Companions:
         self._since[name] = time.monotonic()
         self._running[name] = _spawn_beside(self._layout, *self._started[name])
         rows = [dict(processes.identity(child.pid)) for child in self._running.values()]
-        write_json(self._layout.companions_file, {"running": rows})
+        write_json(self._layout.companions_file, {"running": rows}, is_synced=False)
 
 
 def _spawn_beside(layout: Layout, words: Sequence[str], handle: int) -> Child:

@@ -45,7 +45,7 @@ def write_admitted(layout: Layout) -> None:
     if not os.path.exists(layout.quiesced_file):
         session = f"exec /bin/sh {shlex.quote(inside.seen(layout, layout.path('etc', 'session')))}"
         lines += [f"command={_quoted(session)} {key}" for key in keys_in(read_text(layout.person_keys_file))]
-    write_text(layout.admitted_file, "\n".join(lines) + "\n")
+    write_text(layout.admitted_file, "\n".join(lines) + "\n", is_synced=False)
 
 
 def _serve_command(layout: Layout) -> str:
@@ -53,7 +53,7 @@ def _serve_command(layout: Layout) -> str:
     if inside.is_isolated(layout):
         knock, gate = (inside.seen(layout, path) for path in (layout.path("agent", "knock.py"), layout.vault_path("gate")))
         return f"exec {python} -I -S {shlex.quote(knock)} {shlex.quote(gate)}"
-    return f"cd {shlex.quote(layout.folder)} && exec {python} -B -E -s -m agent serve-command"
+    return f"cd {shlex.quote(layout.folder)} && exec {python} -B -E -s -S -m agent serve-command"
 
 
 def write_session_script(layout: Layout) -> None:
@@ -68,7 +68,7 @@ def write_session_script(layout: Layout) -> None:
         'if [ -n "$SSH_ORIGINAL_COMMAND" ]; then exec "$SHELL" -c "$SSH_ORIGINAL_COMMAND"; fi',
         'exec "$SHELL" -l',
     ]
-    write_text(layout.path("etc", "session"), "\n".join(lines) + "\n", 0o700)
+    write_text(layout.path("etc", "session"), "\n".join(lines) + "\n", 0o700, is_synced=False)
 
 
 def write_sshd_config(layout: Layout, port: int) -> str:
@@ -100,7 +100,7 @@ def write_sshd_config(layout: Layout, port: int) -> str:
         *(f"{name} {value}" for name, value in sorted(sshd["options"].items())),
     ]
     path = layout.path("etc", "sshd_config")
-    write_text(path, "\n".join(lines) + "\n")
+    write_text(path, "\n".join(lines) + "\n", is_synced=False)
     return path
 
 
@@ -137,13 +137,18 @@ def start(layout: Layout, companions: Companions) -> inside.Child:
             companions.start("relay", _relay_words(layout, port))
         sshd = _launch(layout, port)
         # The pid is on record before anybody can log in.
-        write_json(layout.door_file, {**processes.identity(sshd.pid), "port": port, "is_open": False, "has_opened": has_opened})
+        _write_door(layout, sshd, port, is_open=False, has_opened=has_opened)
         if _answers_in_time(layout, sshd, port):
-            write_json(layout.door_file, {**processes.identity(sshd.pid), "port": port, "is_open": True, "has_opened": True})
+            _write_door(layout, sshd, port, is_open=True, has_opened=True)
             return sshd
         sshd.kill()
         wanted = 0
     raise OSError("sshd did not start: " + " ".join(read_text(layout.log_file).splitlines()[-3:]))
+
+
+def _write_door(layout: Layout, sshd: inside.Child, port: int, *, is_open: bool, has_opened: bool) -> None:
+    row = {**processes.identity(sshd.pid), "port": port, "is_open": is_open, "has_opened": has_opened}
+    write_json(layout.door_file, row, is_synced=False)
 
 
 def reload(layout: Layout) -> None:

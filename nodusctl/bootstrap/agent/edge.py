@@ -6,9 +6,15 @@ of another boot says nothing: it is armed anew from the boot document.
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from .layout import Layout, read_json, read_text, timestamp, write_json
+
+# A kernel without a boot clock has a monotonic one, which stands still while the computer sleeps.
+_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 def kernel_boot_id() -> str:
@@ -18,11 +24,29 @@ def kernel_boot_id() -> str:
 
 def boot_clock() -> float:
     """Seconds since the kernel started, sleep included."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
+    return time.clock_gettime(_CLOCK)
+
+
+def wall_time(clock: float) -> float:
+    """A moment of the boot clock as seconds of the computer's clock, as that goes now."""
+    return time.time() - (boot_clock() - clock)
+
+
+def moment(clock: float | None = None) -> dict[str, Any]:
+    """A moment as it is written down: on the boot clock, with the boot it belongs to, and as text. Now, unless given."""
+    clock = boot_clock() if clock is None else clock
+    return {"boot_id": kernel_boot_id(), "clock": clock, "time": timestamp(wall_time(clock))}
+
+
+def is_of_this_boot(written: Mapping[str, Any]) -> bool:
+    """Whether a ``moment`` counts on the clock that goes now."""
+    return bool(written.get("boot_id") == kernel_boot_id())
 
 
 def arm(layout: Layout, seconds: float) -> None:
-    """From now on the machine ends in ``seconds``."""
+    """From now on the machine ends in ``seconds``. ValueError for an edge that would never come."""
+    if not math.isfinite(seconds):
+        raise ValueError("an edge is finite")
     written = {"boot_id": kernel_boot_id(), "deadline": boot_clock() + seconds, "armed_until": timestamp(time.time() + seconds)}
     write_json(layout.edge_file, written)
 
@@ -30,6 +54,6 @@ def arm(layout: Layout, seconds: float) -> None:
 def remaining_seconds(layout: Layout) -> float:
     """Seconds left as read back from the file; 0 where nothing is armed in this boot, because a machine without an edge must not run."""
     written = read_json(layout.edge_file)
-    if written.get("boot_id") != kernel_boot_id():
+    if not is_of_this_boot(written):
         return 0.0
     return float(written["deadline"]) - boot_clock()

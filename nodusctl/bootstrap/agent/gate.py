@@ -1,7 +1,7 @@
 """How the service key's commands come out of a sandbox: a socket in the vault, answered by the keeper.
 
 Logins end inside the sandbox, but the edge, the process table and the door belong to the keeper outside. So the forced command only
-carries the question through this socket (``knock.py``), and a child of the keeper answers it. Whoever is inside can knock too; all that
+carries its questions through this socket (``knock.py``), and a child of the keeper answers them. Whoever is inside can knock too; all that
 can be asked for concerns this machine alone.
 """
 
@@ -66,6 +66,6 @@ class Gate:
         with contextlib.suppress(OSError):
             inside.enter_network(self._layout)
         with connection.makefile("r", encoding="utf-8") as source, connection.makefile("w", encoding="utf-8") as sink:
-            status = answers.serve(self._layout, source, sink)
+            status = answers.serve(self._layout, source, sink, connection.fileno())
         sys.stderr.flush()
         return status

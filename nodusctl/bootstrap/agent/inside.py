@@ -119,7 +119,7 @@ def raise_sandbox(layout: Layout) -> None:
     first = int(found[1])
     rows = processes.table()
     frame = sorted(processes.below(rows, {bubblewrap.pid}))
-    write_json(layout.sandbox_file, {**processes.identity(first), "frame": [processes.identity(pid) for pid in frame]})
+    write_json(layout.sandbox_file, {**processes.identity(first), "frame": [processes.identity(pid) for pid in frame]}, is_synced=False)
 
 
 def first_process(layout: Layout) -> processes.Process | None:

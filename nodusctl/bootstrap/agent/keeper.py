@@ -11,17 +11,18 @@ import os
 import select
 import signal
 import sys
-import time
 from types import FrameType
 
-from . import activity, door, edge, ending, inside, processes, serving
+from . import door, edge, ending, inside, processes, serving
 from .companions import Companions
+from .ending import Reason
 from .gate import Gate
+from .idling import Idling
 from .layout import Layout, read_json, read_text, timestamp, write_json, write_text
 
 _TICK_SECONDS = 1.0
-_LOOK_SECONDS = 5.0
-_EDGE_GRACE_SECONDS = 10.0
+_GRACE_SECONDS = 30.0
+_FAILURE_GRACE_SECONDS = 1.0
 _MOST_RESTARTS = 5
 
 
@@ -60,9 +61,9 @@ def _keep(layout: Layout, begun: int) -> int:
     try:
         reason = watch.run()
     except OSError as failure:
-        reason, watch.grace_seconds = str(failure), 1.0
+        reason, watch.grace_seconds = Reason("failed", str(failure)), _FAILURE_GRACE_SECONDS
     except Exception as failure:  # whatever broke the keeper, the machine must not outlive it
-        reason, watch.grace_seconds = f"the keeper failed: {failure!r}", 1.0
+        reason, watch.grace_seconds = Reason("failed", f"the keeper failed: {failure!r}"), _FAILURE_GRACE_SECONDS
     return ending.end(layout, reason, watch.grace_seconds, {os.getpid()})
 
 
@@ -71,13 +72,13 @@ class _Watch:
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        self.grace_seconds = _EDGE_GRACE_SECONDS
+        self.grace_seconds = _GRACE_SECONDS
         self._told_to_end = False
         self._restarts = 0
         self._door_pid = 0
         self._gate = Gate(layout)
         self._companions = Companions(layout)
-        self._looked = 0.0
+        self._idling = Idling(layout)
         self._serving = serving.Serving(layout)
         self._waking, writing = os.pipe()
         os.set_blocking(self._waking, False)
@@ -88,7 +89,7 @@ class _Watch:
         for number in (signal.SIGCHLD, signal.SIGUSR1):  # a child has ended; something was pushed
             signal.signal(number, lambda number, frame: None)
 
-    def run(self) -> str:
+    def run(self) -> Reason:
         """Watch; returns why the machine ends."""
         _prepare(self.layout)
         self._gate.open()
@@ -97,9 +98,9 @@ class _Watch:
         self._open_door()
         while True:
             reason = self._reason_to_end()
-            if reason:
+            if reason is not None:
                 return reason
-            self._beat()
+            write_text(self.layout.heartbeat_file, timestamp(), is_synced=False)
             self._wait(min(_TICK_SECONDS, max(0.01, edge.remaining_seconds(self.layout))))
             with contextlib.suppress(BlockingIOError):
                 os.read(self._waking, 4096)
@@ -109,32 +110,30 @@ class _Watch:
         if self._gate.handle in select.select(handles, [], [], seconds)[0]:
             self._gate.answer()
 
-    def _reason_to_end(self) -> str:
+    def _reason_to_end(self) -> Reason | None:
         if self._told_to_end:
             request = read_json(self.layout.end_request_file)
             self.grace_seconds = float(request.get("grace_seconds", self.grace_seconds))
-            return str(request.get("reason", "told to end by a signal"))
+            return Reason(str(request["reason"])) if request else Reason("signal", "its keeper was told to end by a signal")
         if not os.path.isdir(self.layout.folder):
-            return "the machine's folder is gone"
+            return Reason("failed", "the machine's folder is gone")
         if edge.remaining_seconds(self.layout) <= 0:
-            return "edge"
+            return self._own_end("edge", f"its deadline has come: {read_json(self.layout.edge_file).get('armed_until', 'none was armed')}")
         if inside.is_isolated(self.layout) and inside.first_process(self.layout) is None:
-            return "its sandbox ended"
+            return Reason("failed", "its sandbox ended")
         ended = processes.reap()
         self._companions.mend(ended)
         self._serving.step(ended)
         if self._door_pid in ended:
             self._restarts += 1
             if self._restarts > _MOST_RESTARTS:
-                return "sshd ended too often"
+                return Reason("failed", "sshd ended too often")
             self._open_door()
-        return ""
+        return self._own_end("idle", self._idling.evidence()) if self._idling.step(ended) else None
 
-    def _beat(self) -> None:
-        write_text(self.layout.heartbeat_file, timestamp(), is_synced=False)
-        if time.monotonic() - self._looked >= _LOOK_SECONDS:
-            self._looked = time.monotonic()
-            activity.record(self.layout)
+    def _own_end(self, word: str, evidence: str) -> Reason:
+        self._idling.say_farewell(evidence)
+        return Reason(word, evidence)
 
     def _open_door(self) -> None:
         self._door_pid = door.start(self.layout, self._companions).pid

@@ -30,9 +30,11 @@ class Layout:
         self.heartbeat_file = self.path("run", "heartbeat")
         self.activity_file = self.path("run", "activity.json")
         self.ready_file = self.path("run", "ready.json")
-        self.processes_file = self.path("run", "processes.json")
+        self.idle_file = self.path("run", "idle.json")
+        self.sample_file = self.path("run", "sample.json")
         self.end_request_file = self.path("run", "end-request.json")
         self.quiesced_file = self.path("run", "quiesced.json")
+        self.end_note_file = self.path("run", "end-note.json")
         self.ended_file = self.path("run", "ended.json")
         self.log_file = self.path("run", "log")
         self.admitted_file = self.path("run", "authorized_keys")
@@ -75,7 +77,10 @@ def read_json(path: str) -> dict[str, Any]:
 
 
 def write_text(path: str, text: str, mode: int = 0o600, *, is_synced: bool = True) -> None:
-    """Replace a file whole: written beside it, synced unless it is rewritten every few seconds anyway, renamed."""
+    """Replace a file whole: written beside it, synced, renamed.
+
+    What is rewritten every few seconds, or says something of this boot only, isn't synced: that takes as long as starting sshd.
+    """
     folder = os.path.dirname(path)
     handle, temporary = tempfile.mkstemp(dir=folder, prefix=".new-")
     try:
@@ -91,9 +96,9 @@ def write_text(path: str, text: str, mode: int = 0o600, *, is_synced: bool = Tru
         raise
 
 
-def write_json(path: str, value: dict[str, Any]) -> None:
+def write_json(path: str, value: dict[str, Any], *, is_synced: bool = True) -> None:
     """Replace a JSON file whole."""
-    write_text(path, json.dumps(value, sort_keys=True))
+    write_text(path, json.dumps(value, sort_keys=True), is_synced=is_synced)
 
 
 def timestamp(moment: float | None = None) -> str:

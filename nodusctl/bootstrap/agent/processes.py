@@ -68,6 +68,14 @@ def recorded_in(written: Mapping[str, Any]) -> Process | None:
     return row if row and row.start == written["start"] else None
 
 
+def registered(layout: Layout) -> list[str]:
+    """Names of the registered processes that live: each is a file in the machine's folder with its identity and what it is called."""
+    folder = layout.path("run", "registered")
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    rows = [read_json(os.path.join(folder, name)) for name in names if name.endswith(".json")]
+    return [str(row["name"]) for row in rows if recorded_in(row)]
+
+
 def below(rows: dict[int, Process], roots: set[int]) -> set[int]:
     """The roots and all that descends from them."""
     children: dict[int, list[int]] = {}
@@ -203,7 +211,7 @@ def _holding_port(rows: dict[int, Process], port: int) -> set[int]:
     inodes = _inodes_of_port(port) if port else set()
     if not inodes:
         return set()
-    orphans = {pid for pid, row in rows.items() if row.name.startswith("sshd") and _sockets(pid) & inodes}
+    orphans = {pid for pid, row in rows.items() if row.name.startswith("sshd") and sockets_of(pid) & inodes}
     # A port is used again by other machines: what has a live listener above it belongs to that listener's keeper.
     return {pid for pid in orphans if not any(_is_listener(above) for above in ancestors(rows, pid))}
 
@@ -214,7 +222,8 @@ def _inodes_of_port(port: int) -> set[str]:
     return {fields[9] for fields in lines if int(fields[1].rpartition(":")[2], 16) == port}
 
 
-def _sockets(pid: int) -> set[str]:
+def sockets_of(pid: int) -> set[str]:
+    """Inodes of the sockets a process holds; empty where that can't be seen."""
     found = set()
     with contextlib.suppress(OSError):
         for name in os.listdir(f"/proc/{pid}/fd"):
@@ -229,6 +238,14 @@ def die_with_parent() -> None:
     """In a new child: be told to end when the parent dies, however it dies."""
     with contextlib.suppress(OSError, ImportError, AttributeError):
         _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def become_worker() -> None:
+    """In a child of the keeper that works for it: end with it, and hear signals as any program does."""
+    die_with_parent()
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.SIGUSR1):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def adopt_orphans() -> None:

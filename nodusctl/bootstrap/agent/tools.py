@@ -60,7 +60,7 @@ def standing(layout: Layout) -> dict[str, Any]:
 
 def write_standing(layout: Layout, rows: Mapping[str, Any]) -> None:
     """The keeper's own record of its tools."""
-    write_json(layout.path("run", "tools.json"), dict(rows))
+    write_json(layout.path("run", "tools.json"), dict(rows), is_synced=False)
 
 
 def start_of(layout: Layout, tool: Tool, port: int) -> Start:

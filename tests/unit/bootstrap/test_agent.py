@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from nodusctl.base.canonical import digest
-from nodusctl.bootstrap.agent import answers, door, edge, processes
+from nodusctl.bootstrap.agent import activity, answers, door, edge, ending, judging, processes
 from nodusctl.bootstrap.agent.layout import Layout
 from nodusctl.remote.keys import OpenSshKeys
 
@@ -53,6 +53,49 @@ def test_an_edge_counts_down_and_a_renewal_moves_it_both_ways(layout: Layout) ->
     assert answer(layout, {"command": "renew", "edge_seconds": 7})["remaining_seconds"] in (6, 7)
 
 
+def test_a_renewal_may_change_the_idle_timeout_alone_and_says_what_stands(layout: Layout) -> None:
+    edge.arm(layout, 100)
+    changed = answer(layout, {"command": "renew", "idle_timeout_seconds": 600})
+    assert (changed["idle_timeout_seconds"], changed["idle_remaining_seconds"]) == (600, 599)
+    assert changed["remaining_seconds"] in (99, 100)
+    never = answer(layout, {"command": "renew", "idle_timeout_seconds": 0, "edge_seconds": 50})
+    assert (never["idle_timeout_seconds"], never["idle_remaining_seconds"]) == (None, None)
+    assert answer(layout, {"command": "facts"})["idle_timeout_seconds"] is None
+
+
+def test_facts_are_kept_newest_first_once_each_and_outlive_a_keeper(layout: Layout) -> None:
+    activity.begin(layout)
+    now = edge.boot_clock()
+    for number, detail in enumerate(["vim", "train", "make", "vim"]):
+        activity.note(layout, [judging.Fact("ssh", detail, now + number)])
+    assert [fact["detail"] for fact in answer(layout, {"command": "facts"})["activities"]] == ["vim", "make", "train"]
+    activity.begin(Layout(layout.folder))
+    assert len(answer(layout, {"command": "facts"})["activities"]) == 3
+
+
+def test_use_and_readiness_of_another_boot_say_nothing_of_idleness(layout: Layout) -> None:
+    activity.change_timeout(layout, 600)
+    activity.begin(layout)
+    written = Path(layout.activity_file).read_text()
+    Path(layout.activity_file).write_text(written.replace(edge.kernel_boot_id(), "another"))
+    remaining = activity.idle_remaining_seconds(layout)
+    assert remaining is not None
+    assert 599 <= remaining <= 600
+
+
+@pytest.mark.parametrize("seconds", [float("inf"), float("nan")])
+def test_an_edge_is_finite(layout: Layout, seconds: float) -> None:
+    with pytest.raises(ValueError, match="finite"):
+        edge.arm(layout, seconds)
+
+
+def test_a_written_reason_to_end_is_the_first_one(layout: Layout) -> None:
+    Path(layout.end_note_file).write_text(json.dumps({"reason": "idle", "detail": "since noon", "decided_at": "then"}))
+    assert ending.end(layout, ending.Reason("released"), 0, set()) == 0
+    ended = json.loads(Path(layout.ended_file).read_text())
+    assert (ended["reason"], ended["detail"]) == ("idle", "since noon")
+
+
 def test_no_edge_and_an_edge_of_another_boot_are_due_at_once(layout: Layout) -> None:
     assert edge.remaining_seconds(layout) == 0
     edge.arm(layout, 100)
@@ -84,6 +127,10 @@ def test_pushed_files_are_private_and_their_digest_is_read_back_from_disk(layout
         {"command": "renew", "edge_seconds": 0},
         {"command": "renew", "edge_seconds": "60"},
         {"command": "renew"},
+        {"command": "renew", "edge_seconds": True},
+        {"command": "renew", "idle_timeout_seconds": -1},
+        {"command": "renew", "idle_timeout_seconds": 2.5},
+        {"command": "renew", "edge_seconds": 60, "idle_timeout_seconds": "1h"},
         {},
         [],
     ],
