@@ -24,18 +24,22 @@ from nodusctl.attempts.events import (
     HomeNotSaved,
     HomeRestored,
     HomeSaved,
+    Interrupted,
     KeysHandedOver,
     LaunchAccepted,
     LaunchRefused,
     MachineSeen,
+    OccurrenceUsed,
     OutcomeUnknown,
     PhaseChanged,
+    Recovered,
     ReleaseAsked,
     Remarked,
     RevisionDropped,
     SecretsPushed,
     StopAsked,
     TermsFrozen,
+    ThresholdCrossed,
     WentQuiet,
 )
 from nodusctl.base.ids import Address
@@ -81,11 +85,22 @@ class RefusedTry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Interruption:
+    """How a running machine was lost (objects.md, ``status.interruption``). ``recovery_seconds`` is None until the session went on."""
+
+    trigger: str
+    time: datetime
+    lost_seconds: int
+    recovery_seconds: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
     """One period of capacity.
 
-    ``machine`` is the last report of it, None before any was made. ``edge_at`` is the armed edge: as asked at launch, then as read back.
-    ``is_released`` means confirmed gone.
+    ``machine`` is the last report of it, None before any was made. ``edge_at`` is the armed edge: as asked at launch, then as read back;
+    ``edge_bound`` is what it stands for and ``edge_armed_at`` when it was last set. ``is_released`` means confirmed gone. ``replaces`` is
+    the Attempt whose session this one goes on with. ``billed_from`` is set for an adopted machine: what it cost before is another's.
     """
 
     uid: str
@@ -108,6 +123,9 @@ class Attempt:
     tool_ports: Mapping[str, int] = field(default_factory=dict)
     home_path: str = ""
     edge_at: datetime | None = None
+    edge_bound: str = ""
+    edge_armed_at: datetime | None = None
+    idle_seconds: int | None = None
     stop_reason: str = ""
     stop_detail: str = ""
     quiet_asked: bool = False
@@ -116,11 +134,20 @@ class Attempt:
     home_is_settled: bool = False
     end_is_estimated: bool = False
     reason: str = ""
+    replaces: str = ""
+    billed_from: datetime | None = None
+    superseded_by: str = ""
+    interruption: Interruption | None = None
 
     @property
     def is_released(self) -> bool:
         """True once the end of the machine is confirmed."""
         return self.timings.finished_at is not None
+
+    @property
+    def is_replacement(self) -> bool:
+        """True where it took over from a lost machine: its time to ready is the restore segment."""
+        return bool(self.replaces)
 
     @property
     def is_open(self) -> bool:
@@ -154,6 +181,7 @@ def _queued(event: AttemptQueued) -> Attempt:
         epoch=event.epoch,
         phase=AttemptPhase.QUEUED,
         timings=Timings(queued_at=event.time),
+        replaces=event.replaces,
     )
 
 
@@ -172,7 +200,11 @@ def after(attempt: Attempt, event: Event) -> Attempt:
             return replace(attempt, attached_disks=tuple(d for d in attempt.attached_disks if d != event.disk_id))
         case HomeSaved() | HomeNotSaved():
             return replace(attempt, home_is_settled=True)
+        case Interrupted() | Recovered():
+            return _after_loss(attempt, event)
         case AttemptQueued() | OutcomeUnknown() | DiskMade() | HomeRestored() | RevisionDropped() | PhaseChanged() | Remarked():
+            return attempt
+        case OccurrenceUsed() | ThresholdCrossed():
             return attempt
         case _:
             assert_never(event)
@@ -189,6 +221,9 @@ def _after_launch(attempt: Attempt, event: TermsFrozen | LaunchAccepted | Launch
                 try_number=event.try_number,
                 bootstrap_host_key=event.bootstrap_host_key,
                 edge_at=event.edge_at,
+                edge_bound=event.edge_bound,
+                edge_armed_at=event.time,
+                idle_seconds=event.idle_seconds,
             )
         case LaunchRefused():
             refusal = RefusedTry(
@@ -202,15 +237,17 @@ def _after_launch(attempt: Attempt, event: TermsFrozen | LaunchAccepted | Launch
             return replace(attempt, phase=AttemptPhase.QUEUED, terms=None, token="", refusals=(*attempt.refusals, refusal))
         case LaunchAccepted():
             machine = event.machine
+            began = machine.billing_started_at or machine.created_at or event.time
             timings = replace(
                 attempt.timings,
-                acquired_at=machine.created_at or event.time,
-                billing_started_at=machine.billing_started_at or machine.created_at or event.time,
+                acquired_at=event.time if event.billed_from is not None else machine.created_at or event.time,
+                billing_started_at=max(began, event.billed_from or began),
             )
-            return replace(attempt, machine=machine, timings=timings, attached_disks=machine.disk_ids)
+            return replace(attempt, machine=machine, timings=timings, attached_disks=machine.disk_ids, billed_from=event.billed_from)
         case MachineSeen():
-            began = event.machine.billing_started_at or attempt.timings.billing_started_at
-            return replace(attempt, machine=event.machine, timings=replace(attempt.timings, billing_started_at=began))
+            began_at = event.machine.billing_started_at or attempt.timings.billing_started_at
+            began_at = max(began_at, attempt.billed_from or began_at) if began_at is not None else None
+            return replace(attempt, machine=event.machine, timings=replace(attempt.timings, billing_started_at=began_at))
         case _:
             assert_never(event)
 
@@ -222,10 +259,26 @@ def _after_boot(attempt: Attempt, event: KeysHandedOver | SecretsPushed | EdgeAr
         case SecretsPushed():
             return replace(attempt, pushed_versions=dict(event.versions), pushed_keys_digest=event.keys_digest)
         case EdgeArmed():
-            return replace(attempt, edge_at=event.until)
+            armed_at = event.time if event.bound else attempt.edge_armed_at
+            idle_seconds = attempt.idle_seconds if event.idle_seconds is None else event.idle_seconds
+            bound = event.bound or attempt.edge_bound
+            return replace(attempt, edge_at=event.until, edge_bound=bound, edge_armed_at=armed_at, idle_seconds=idle_seconds)
         case BecameReady():
             timings = replace(attempt.timings, ready_at=event.ready_at)
             return replace(attempt, phase=AttemptPhase.RUNNING, timings=timings, tool_ports=dict(event.tool_ports), home_path=event.home)
+        case _:
+            assert_never(event)
+
+
+def _after_loss(attempt: Attempt, event: Interrupted | Recovered) -> Attempt:
+    match event:
+        case Interrupted():
+            lost = Interruption(trigger=event.trigger, time=event.ended_at, lost_seconds=event.lost_seconds)
+            return replace(attempt, interruption=lost)
+        case Recovered():
+            known = attempt.interruption
+            found = replace(known, recovery_seconds=event.recovery_seconds) if known is not None else None
+            return replace(attempt, interruption=found, superseded_by=event.successor_uid)
         case _:
             assert_never(event)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from nodusctl.base.ids import Address
+from nodusctl.base.money import Money
 from nodusctl.provider.machines import Machine, Revision
 from nodusctl.state.terms import Terms
 
@@ -22,30 +23,40 @@ class _Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptQueued(_Fact):
-    """A slot of an owner wants capacity."""
+    """A slot of an owner wants capacity. ``replaces`` is the Attempt whose machine was lost, where this one takes over its session."""
 
     owner: Address
     name: str
     slot: str
     epoch: int
+    replaces: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TermsFrozen(_Fact):
-    """A launch on these terms is about to be asked for. The host key is the bootstrap one (public)."""
+    """A launch on these terms is about to be asked for. The host key is the bootstrap one (public).
+
+    ``edge_bound`` is what the edge stands for, ``idle_seconds`` the idle time after which the machine ends too, 0 for never.
+    """
 
     terms: Terms
     token: str
     try_number: int
     bootstrap_host_key: str
     edge_at: datetime
+    edge_bound: str = ""
+    idle_seconds: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchAccepted(_Fact):
-    """The provider made a machine."""
+    """The provider made a machine; or, with ``billed_from``, one that was there was taken into the record.
+
+    What such a machine cost before ``billed_from`` stands on another Attempt's receipt.
+    """
 
     machine: Machine
+    billed_from: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,9 +105,14 @@ class SecretsPushed(_Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdgeArmed(_Fact):
-    """The machine read back when it will end itself."""
+    """The machine read back when it will end itself. ``bound`` is what that edge stands for; empty leaves it as it was.
+
+    ``idle_seconds`` is the idle time after which it ends too, 0 for never; None leaves that as it was.
+    """
 
     until: datetime
+    bound: str = ""
+    idle_seconds: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +225,46 @@ class RevisionDropped(_Fact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Interrupted(_Fact):
+    """The machine of a running session is proved dead. ``trigger`` is the provider's word for it, ``ended_at`` its time or ours.
+
+    ``lost_seconds`` is how long nobody noticed.
+    """
+
+    trigger: str
+    ended_at: datetime
+    lost_seconds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovered(_Fact):
+    """The session of a lost Attempt goes on in ``successor_uid``, ``recovery_seconds`` after its machine ended."""
+
+    successor_uid: str
+    recovery_seconds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OccurrenceUsed(_Fact):
+    """An occurrence of a window is over and done with: ``outcome`` is started, started-late or skipped (``reason`` says why)."""
+
+    occurrence: str
+    outcome: str
+    reason: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThresholdCrossed(_Fact):
+    """A Budget (``object_uid``) has come to ``percent`` of its limit; once a period (``2026-03``, or ``total``) and threshold."""
+
+    percent: int
+    period: str
+    used_usd: Money
+    limit_usd: Money
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseChanged(_Fact):
     """The object moved along the table of lifecycle.md."""
 
@@ -248,6 +304,10 @@ Event = (
     | HomeNotSaved
     | HomeRestored
     | RevisionDropped
+    | Interrupted
+    | Recovered
+    | OccurrenceUsed
+    | ThresholdCrossed
     | PhaseChanged
     | Remarked
 )

@@ -17,6 +17,7 @@ from nodusctl.base.money import Money
 from nodusctl.plan.actions import Action, Verb
 from nodusctl.plan.costs import CostLine
 from nodusctl.plan.reasons import POLICY_FAILED, BlockingReason, ReasonScope
+from nodusctl.plan.timetables import Timetable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +74,7 @@ class AllowFlags:
     prunes: bool = False
     skips_blocked: bool = False
     restarts: tuple[Address, ...] = ()
+    accepts_no_edge: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +92,7 @@ class Plan:
     reasons: tuple[BlockingReason, ...] = ()
     due: tuple[DueStep, ...] = ()
     burning: tuple[Burning, ...] = ()
+    timetables: tuple[Timetable, ...] = ()
     hints: tuple[str, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     ignored_fields: int = 0

@@ -31,3 +31,7 @@ class BootRenderer(Protocol):
     def render(self, form: BootForm, plan: BootPlan) -> str:
         """The document; empty for a platform that takes none."""
         ...
+
+    def shared(self, form: BootForm) -> str:
+        """The long part that every document of this form has in it, and that holds no secret; empty where there is none."""
+        ...

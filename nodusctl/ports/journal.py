@@ -7,6 +7,7 @@ with its events, money and records, all or none. Between them no transaction is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
@@ -15,7 +16,10 @@ from nodusctl.attempts.attempt import Attempt
 from nodusctl.attempts.events import Event
 from nodusctl.attempts.intents import Intent
 from nodusctl.base.ids import Address
+from nodusctl.base.money import Money
 from nodusctl.ledger.entries import Entry
+from nodusctl.ledger.room import HoldGuard, Shortage, Tally
+from nodusctl.ports.books import Books
 from nodusctl.state.records import Record, RecordChange
 from nodusctl.state.snapshot import Snapshot
 from nodusctl.state.status import ObjectStatus
@@ -43,7 +47,10 @@ class StoredObject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """What is committed before a call. ``sealed`` maps a vault name to text that is stored encrypted only."""
+    """What is committed before a call. ``sealed`` maps a vault name to text that is stored encrypted only.
+
+    ``guards`` are limits its holds must fit at the moment they are posted: check and hold are one transaction.
+    """
 
     claim: Claim
     intent: Intent
@@ -51,6 +58,7 @@ class Opening:
     entries: tuple[Entry, ...] = ()
     statuses: Mapping[str, ObjectStatus] = field(default_factory=dict)
     sealed: Mapping[str, str] = field(default_factory=dict, repr=False)
+    guards: tuple[HoldGuard, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,11 +79,16 @@ class Closing:
     forgotten: tuple[str, ...] = ()
 
 
+Change = Opening | Closing | Claim
+"""A part of one commit. A Claim in it is given back, as ``Claims.drop`` does."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consumption:
     """A plan being started: its basis, what it changes in the desired half, and who does it.
 
     ``lineage`` is minted by the plan where there was no state. ``plan_hash`` with ``file_digest`` is what may be consumed once.
+    ``entries`` are what a person posts by hand (a grant).
     """
 
     operation_id: str
@@ -92,6 +105,7 @@ class Consumption:
     events: tuple[Event, ...] = ()
     sealed: Mapping[str, str] = field(default_factory=dict, repr=False)
     project: str = "default"
+    entries: tuple[Entry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +143,14 @@ class Stale(Exception):
 
 class StaleClaim(Exception):
     """A step tried to commit under a fence that is no longer the newest, or under a claim it lost."""
+
+
+class HoldRefused(Exception):
+    """A hold no longer fits a limit it was decided under: somebody else has taken what was left since. Nothing was written."""
+
+    def __init__(self, shortage: Shortage) -> None:
+        super().__init__(f"{shortage.guard.name}: {shortage.needed} needed, {shortage.remaining} left")
+        self.shortage = shortage
 
 
 class Journal(Protocol):
@@ -170,6 +192,22 @@ class Journal(Protocol):
         """The ledger in order (of one object)."""
         ...
 
+    def records(self, kind: str) -> tuple[Record, ...]:
+        """Records of one kind (``budget``), by address."""
+        ...
+
+    def room(self, guards: Iterable[HoldGuard]) -> tuple[Money | None, ...]:
+        """What each limit has left now, below zero where it is passed; None where it limits nothing. All as of one moment."""
+        ...
+
+    def tally(self) -> Tally:
+        """The sums all limits are reckoned from, as of one moment."""
+        ...
+
+    def books(self) -> AbstractContextManager[Books]:
+        """Everything money rests on, to be walked row by row as of one moment; open only inside the block."""
+        ...
+
     def operations(self, limit: int = 50) -> tuple[OperationNote, ...]:
         """Operations that moved the serial, newest first."""
         ...
@@ -190,11 +228,24 @@ class Journal(Protocol):
         ...
 
     def open(self, opening: Opening) -> None:
-        """Commit an intent before its call; StaleClaim where the claim is no longer the newest."""
+        """Commit an intent before its call; StaleClaim where the claim is no longer the newest, HoldRefused where a guard has no room."""
         ...
 
     def close(self, closing: Closing) -> None:
         """Commit what came of it; StaleClaim as above. Closing an intent that is already closed is StaleClaim too."""
+        ...
+
+    def commit(self, changes: Iterable[Change]) -> frozenset[Claim]:
+        """Carry ``changes`` out in order, as one transaction; the claims that were lost.
+
+        Where ``open`` or ``close`` would raise StaleClaim, that change and all later ones under its claim are left out, and its claim is
+        among those returned. So it is where ``open`` would raise HoldRefused, and that claim is given back. Whatever else is raised undoes
+        them all.
+        """
+        ...
+
+    def version(self) -> int:
+        """A number that is another one whenever somebody else has committed since; one's own commits may change it too."""
         ...
 
     def secret(self, name: str) -> str | None:

@@ -49,6 +49,13 @@ def duration_band(history: Sequence[timedelta], prior_p50: timedelta, prior_p90:
     """The band of ``history`` (one duration per finished Attempt of the same offering) or the priors."""
     if len(history) < ENOUGH_HISTORY:
         return DurationBand(p50=prior_p50, p90=prior_p90)
+    return band_of(history)
+
+
+def band_of(history: Sequence[timedelta]) -> DurationBand:
+    """The band of what happened, however little; ValueError for nothing."""
+    if not history:
+        raise ValueError("a band of nothing says nothing")
     ordered = sorted(history)
     return DurationBand(p50=_nearest_rank(ordered, 50), p90=_nearest_rank(ordered, 90), origin=BandOrigin.HISTORY, samples=len(ordered))
 

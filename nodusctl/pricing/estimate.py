@@ -20,6 +20,7 @@ from nodusctl.pricing.caps import LONGEST, BillingTerms, first_hold, stop_point
 from nodusctl.pricing.charge import at_rate, elapsed_seconds
 from nodusctl.pricing.figures import NO_LIMIT, UNKNOWN, Figure, StorageLine, monthly, warm_capacity_line
 from nodusctl.pricing.holds import Origin, Priced, shown_age
+from nodusctl.pricing.sessions import session_cost, session_most
 from nodusctl.provider.offers import Offer
 from nodusctl.state.terms import ceiling
 
@@ -191,21 +192,16 @@ def _horizon(terms: BillingTerms, run: WorkspaceRun) -> tuple[Horizon, timedelta
 def _session_cost(basis: Basis, rate: Money, runs_for: timedelta | None, remaining: Money | None) -> MoneyBand:
     if runs_for is None:
         return MoneyBand(p50=monthly(rate), p90=monthly(rate))
-    terms = basis.terms(rate)
-    p50, p90 = terms.charge(runs_for + basis.stop_bound / 2), terms.charge(runs_for + basis.stop_bound)
-    return MoneyBand(p50=p50, p90=p90) if remaining is None else MoneyBand(p50=min(p50, remaining), p90=min(p90, remaining))
+    return session_cost(basis.terms(rate), runs_for, remaining)
 
 
 def _most(basis: Basis, run: WorkspaceRun) -> Figure:
-    """At the ceiling: the whole window, and for each allocation its stop bound and the larger of increment and minimum."""
+    """At the ceiling: the whole window, and what each allocation of it may add."""
     rate = basis.priced.rate or ZERO
     if run.window_end is None:
         return _limited(rate, run.remaining)
-    allocations = 1 + run.recoveries
-    rounding = max(basis.offer.increment_seconds, basis.offer.minimum_seconds)
-    span = max(run.window_end - run.launch_at, timedelta(0)) + allocations * (basis.stop_bound + timedelta(seconds=rounding))
-    most = at_rate(elapsed_seconds(span), ceiling(rate))
-    return Figure(amount=most if run.remaining is None else min(most, run.remaining))
+    span = run.window_end - run.launch_at
+    return Figure(amount=session_most(basis.terms(ceiling(rate)), span, allocations=1 + run.recoveries, remaining=run.remaining))
 
 
 def _limited(rate: Money, remaining: Money | None) -> Figure:

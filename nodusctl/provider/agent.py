@@ -27,14 +27,16 @@ class AgentCommand(StrEnum):
 class AgentRequest:
     """One question.
 
-    RENEW carries ``edge_seconds`` (remaining, on the machine's boot clock). SECRETS carries ``files`` (path under the agent's folder or
-    /run/secrets → content), among them ``host_key`` and ``authorized_keys`` where they change. QUIESCE carries ``grace_seconds``.
+    RENEW carries ``edge_seconds`` (remaining, on the machine's boot clock), ``idle_timeout_seconds`` (0 for never), or both; None leaves
+    one as it is. SECRETS carries ``files`` (path under the agent's folder or /run/secrets → content), among them ``host_key`` and
+    ``authorized_keys`` where they change. QUIESCE carries ``grace_seconds``.
     """
 
     command: AgentCommand
     edge_seconds: int | None = None
     files: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     grace_seconds: int | None = None
+    idle_timeout_seconds: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +56,7 @@ class ToolAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activity:
-    """One fact of use."""
+    """One fact of use: ``kind`` is ssh, tool, process, cpu or gpu, ``detail`` what it was (``python train.py``), ``time`` when."""
 
     kind: str
     detail: str
@@ -66,7 +68,9 @@ class AgentAnswer:
     """One answer. Fields a command doesn't speak of are None or empty.
 
     ``remaining_seconds`` is the armed edge as read back; ``pushed_digest`` is SHA-256 over the canonical JSON of the files now in place.
-    ``home`` is the home as a session sees it.
+    ``home`` is the home as a session sees it. ``activities`` are the last facts, newest first. ``last_activity_at`` is where idleness
+    counts from: the latest fact, or the moment it became ready. ``idle_timeout_seconds`` is as read back, None for never;
+    ``idle_remaining_seconds`` is until the idle stop, None where none is ahead. ``warned_terminals`` were told of a stop that is near.
     """
 
     version: str
@@ -79,3 +83,7 @@ class AgentAnswer:
     pushed_digest: str = ""
     is_quiet: bool = False
     home: str = ""
+    last_activity_at: datetime | None = None
+    idle_timeout_seconds: int | None = None
+    idle_remaining_seconds: int | None = None
+    warned_terminals: tuple[str, ...] = ()

@@ -293,6 +293,10 @@ class CanSimulate(Protocol):
         """End a machine as if its host died."""
         ...
 
+    def resize(self, machine_id: str, offer_id: str) -> None:
+        """Give a machine the hardware of another offer, as somebody in a console would."""
+        ...
+
     def record_activity(self, machine_id: str, kind: str, detail: str) -> None:
         """Pretend that somebody used the machine."""
         ...

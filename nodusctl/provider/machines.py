@@ -36,13 +36,19 @@ class SshEndpoint:
 class Machine:
     """One machine. Times are the provider's own, None where it doesn't say.
 
-    ``billing_started_at`` and ``ended_at`` bound what is charged; ``armed_until`` is the edge as the platform or the machine reports it.
+    ``reason`` is a word: why an ended machine ended (idle, edge, released, killed, poweroff, signal, failed), read from what it or the
+    platform wrote down, never guessed; or what one under way waits for. ``reason_detail`` is the evidence, for people.
+    ``impaired`` says why the platform itself finds that the machine doesn't answer (a failed status check); empty where it does, or the
+    platform can't tell. ``billing_started_at`` and ``ended_at`` bound what is charged; ``armed_until`` is the edge as the platform or the
+    machine reports it. ``instance_type``, ``vcpu_milli`` and ``memory_bytes`` are its hardware as it is now, empty where the platform
+    doesn't say.
     """
 
     id: str
     state: MachineState
     token: str = ""
     reason: str = ""
+    reason_detail: str = ""
     name: str = ""
     zone: str = ""
     location: str = ""
@@ -55,6 +61,10 @@ class Machine:
     armed_until: datetime | None = None
     disk_ids: tuple[str, ...] = ()
     is_interruptible: bool = False
+    impaired: str = ""
+    instance_type: str = ""
+    vcpu_milli: int | None = None
+    memory_bytes: int | None = None
 
 
 class RevisionState(StrEnum):
@@ -119,10 +129,14 @@ class ReleaseState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """Answer to ``release``: confirmed gone with the provider's end of billing, or still on its way."""
+    """Answer to ``release``: confirmed gone with the provider's end of billing, or still on its way.
+
+    ``was_absent``: the provider knew no such machine any more, so it ended before anybody asked.
+    """
 
     state: ReleaseState
     ended_at: datetime | None = None
+    was_absent: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,11 +55,11 @@ def _plain_text(value: object, what: str, example: str) -> str:
     raise refuse("Invalid", f"{what} has the wrong type.", f"{what} is a text such as {example}.")
 
 
-def _parsed(parse: Callable[[str], _T], text: str, summary: str) -> _T:
+def _parsed(parse: Callable[[str], _T], text: str, summary: str, fix: str) -> _T:
     try:
         return parse(text)
     except (ValueError, OverflowError) as problem:
-        raise refuse("Invalid", summary, f"{text[:60]!r} was written; {problem}.") from None
+        raise refuse("Invalid", summary, f"{text[:60]!r} was written; {problem}.", fix) from None
 
 
 def _read_money(value: object) -> Money:
@@ -68,7 +68,7 @@ def _read_money(value: object) -> Money:
     if isinstance(value, (int, UnquotedNumber)) and not isinstance(value, bool):
         detail = f"{value} has no quotes; an amount is a text, so that no reader turns it into a binary fraction."
         raise refuse("Invalid", "An amount is written as a number.", detail, f'Quote it: "{value}"')
-    return _parsed(Money.parse, _plain_text(value, "An amount", '"5.00"'), "An amount is not readable.")
+    return _parsed(Money.parse, _plain_text(value, "An amount", '"5.00"'), "An amount is not readable.", 'Write it like "5.00".')
 
 
 def _read_duration(value: object) -> timedelta:
@@ -77,13 +77,20 @@ def _read_duration(value: object) -> timedelta:
     if isinstance(value, (int, UnquotedNumber)) and not isinstance(value, bool):
         detail = f"{value} has no unit; a duration is a number with a unit, such as 90s, 45m or 1h30m."
         raise refuse("Invalid", "A duration has no unit.", detail, f"Write {value}s for seconds or {value}m for minutes.")
-    return _parsed(_exact_duration, _plain_text(value, "A duration", "1h30m"), "A duration is not readable.")
+    return _parsed(
+        _exact_duration, _plain_text(value, "A duration", "1h30m"), "A duration is not readable.", "Write it like 90s, 45m or 1h30m."
+    )
 
 
 def _read_time(value: object) -> datetime:
     if isinstance(value, datetime):
         return value
-    return _parsed(parse_time, _plain_text(value, "A time", "2026-10-26T09:00:00+02:00"), "A time is not readable.")
+    return _parsed(
+        parse_time,
+        _plain_text(value, "A time", "2026-10-26T09:00:00+02:00"),
+        "A time is not readable.",
+        "Write it like 2026-10-26T09:00:00+02:00.",
+    )
 
 
 def _read_quantity(value: object) -> str:
@@ -94,10 +101,16 @@ def _read_quantity(value: object) -> str:
         raise refuse("Invalid", "A quantity is not readable.", detail, fraction if "." in value.text else "")
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         raise refuse("Invalid", "A quantity has the wrong type.", "A quantity is a whole number or a text such as 16Gi or 4000m.")
-    text = _parsed(_canonical, str(value), "A quantity is not readable.")
+    text = _parsed(_canonical, str(value), "A quantity is not readable.", _quantity_meant(str(value)))
     if text == "0":
         raise refuse("Invalid", "A quantity is zero.", "It must be more than zero.")
     return text
+
+
+def _quantity_meant(text: str) -> str:
+    """The fix of a size with a unit that isn't one of Kubernetes, such as 512MB, 16 GB or 16gi."""
+    found = re.fullmatch(r"\s*([1-9][0-9]*(?:\.[0-9]+)?)\s*([kmgtp])(?:i?b|i)?\s*", text, re.IGNORECASE)
+    return f"Write {found[1]}{found[2].upper()}i." if found else "Write a number of cores such as 4 or 500m, or a size such as 512Mi."
 
 
 def _read_decimal(value: object) -> int | str:

@@ -63,7 +63,7 @@ def occurrences(window: WeeklyWindow, since: datetime, until: datetime) -> Itera
     while day <= last:
         if day.weekday() in window.weekdays:
             found = _on(window, day, zone)
-            if found.end > since and found.start < until:
+            if max(found.start, found.end) > since and found.start < until:
                 yield found
         day += timedelta(days=1)
 

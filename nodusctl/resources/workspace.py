@@ -83,7 +83,7 @@ class WorkspaceSpec(SpecModel):
     )
     tools: tuple[Literal["VSCode", "Jupyter", "SSH"], ...] = spec_field("Tools to serve.", ("VSCode", "Jupyter", "SSH"), mut=Mutability.ANY)
     idle_timeout: Annotated[Duration, duration_between("10m", "24h", or_zero=True)] = spec_field(
-        "Stop after this long without use. Checked and stored; this version does not act on it.",
+        "The machine stops itself after this long without use: no terminal or tool in use, no process, no work on CPU or GPU.",
         timedelta(hours=1),
         rule="0s never, else 10m to 24h.",
         mut=Mutability.ANY,
@@ -142,6 +142,7 @@ class WorkspaceSession(StatusModel):
     region_class: str | None = spec_field("The region class of the offering.")
     rate_usd_per_hour: Amount | None = spec_field("The rate, frozen for the session.")
     start_time: Time | None = spec_field("When its tools first answered; empty while it starts.")
+    armed_until: Time | None = spec_field("When its machine ends itself, as read back from it.")
 
 
 class WorkspaceSessionReceipt(StatusModel):
@@ -172,9 +173,13 @@ class WorkspaceStatus(StatusModel):
     last_activity_time: Time | None = spec_field("Last use seen; idleTimeout counts from here.")
     session: WorkspaceSession | None = spec_field("The session that runs.")
     last_session: WorkspaceSessionReceipt | None = spec_field("The receipt of the last session.")
-    next_scheduled_start_time: Time | None = spec_field("When a window or schedule starts it next.")
+    next_scheduled_start_time: Time | None = spec_field(
+        "When a window or schedule starts it next, ahead of when it is to be ready; empty while it is Parked."
+    )
     start_estimate: DurationBand | None = spec_field("How long a start takes.")
-    stop_by_time: Time | None = spec_field("While money is short: until then a stop saves the home.")
+    stop_by_time: Time | None = spec_field(
+        "When it stops at the latest: the nearest of its window, money and lease. While Funded is False, a stop until then saves the home."
+    )
     stop_reason: (
         Literal["", "Owner", "Deleted", "MaxCostReached", "BudgetExceeded", "Unfunded", "Schedule", "LeaseEnded", "Idle", "Interrupted"]
         | None

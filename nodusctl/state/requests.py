@@ -1,6 +1,6 @@
-"""What an owner asks of a home's revisions, as it stands in an annotation of the Volume's record until it is done.
+"""What an owner asks of a home's revisions or of a session, as it stands in an annotation of the record until it is done.
 
-Only the program writes these two; they are not in the list of annotations a file may have. The surprise: a restore's request names what
+Only the program writes these; they are not in the list of annotations a file may have. The surprise: a restore's request names what
 it was reviewed over. A disk that was used since is another disk, and restoring over it would lose what nobody agreed to lose.
 """
 
@@ -16,7 +16,11 @@ from nodusctl.state.status import VolumeStanding
 
 RESTORE_REQUEST = "nodus.dev/restore-requested"
 PRUNE_REQUEST = "nodus.dev/prune-requested"
-OWN_REQUESTS = frozenset({RESTORE_REQUEST, PRUNE_REQUEST})
+EXTEND_REQUEST = "nodus.dev/extended"
+DEATH_REQUEST = "nodus.dev/declared-dead"
+WAKE_REQUEST = "nodus.dev/woken"
+OWN_REQUESTS = frozenset({RESTORE_REQUEST, PRUNE_REQUEST, EXTEND_REQUEST, DEATH_REQUEST, WAKE_REQUEST})
+_START_REQUEST = "nodus.dev/start-requested-at"
 _RESTORE = re.compile(r"(?P<number>[0-9]+) over (?P<over>[0-9]+\+?)@")
 _PRUNE = re.compile(r"(?P<keep>[0-9]+)@")
 
@@ -60,3 +64,42 @@ def asked_at(former: str, now: datetime) -> datetime:
 def standing_mark(standing: VolumeStanding) -> str:
     """``3`` for a disk that equals what was saved or restored last, ``3+`` for one that is newer. Changes with every session and save."""
     return f"{standing.revision}{'+' if standing.is_newer_than_revision else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """The session that runs at ``asked_at`` may go on until ``until``."""
+
+    until: datetime
+    asked_at: datetime
+
+
+def extension_request(until: datetime, now: datetime) -> str:
+    """The annotation's text: ``2026-10-26T19:00:00Z@2026-10-26T16:00:00Z``."""
+    return f"{format_time(until)}@{format_time(now)}"
+
+
+def read_extension(annotations: Mapping[str, str]) -> Extension | None:
+    """The extension that stands in a record; None where none does."""
+    until, _, asked = annotations.get(EXTEND_REQUEST, "").partition("@")
+    return Extension(parse_time(until), parse_time(asked)) if asked else None
+
+
+def death_request(machine_id: str, now: datetime) -> str:
+    """The annotation's text: ``i-000004@2026-10-26T16:00:00Z``."""
+    return f"{machine_id}@{format_time(now)}"
+
+
+def declared_dead(annotations: Mapping[str, str]) -> str:
+    """The machine whose owner said that it is dead; empty where nobody did."""
+    return annotations.get(DEATH_REQUEST, "").rpartition("@")[0]
+
+
+def woken(annotations: Mapping[str, str]) -> dict[str, str]:
+    """The annotations once their newest start request is marked as one that a connection made, not a person at a prompt."""
+    return {**annotations, WAKE_REQUEST: annotations[_START_REQUEST]}
+
+
+def is_wake(annotations: Mapping[str, str]) -> bool:
+    """True where the newest start request was made by a connection."""
+    return bool(annotations.get(WAKE_REQUEST)) and annotations.get(WAKE_REQUEST) == annotations.get(_START_REQUEST)

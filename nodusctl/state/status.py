@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from nodusctl.base.ids import Address
-from nodusctl.base.money import Money
+from nodusctl.base.money import ZERO, Money
 
 
 class Phase(StrEnum):
@@ -67,6 +67,44 @@ class SessionSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SessionStanding:
+    """The session under way: from the start that was asked for until the stop that ends it; one or more Attempts.
+
+    ``trigger`` is who asked: owner, window or wake. ``occurrence`` is the window's, where one did. ``recoveries`` counts machines that were
+    lost and replaced; ``billed_seconds`` and ``charge_usd`` are those of Attempts of this session that are over.
+    """
+
+    began_at: datetime
+    trigger: str = "owner"
+    occurrence: str = ""
+    recoveries: int = 0
+    ready_at: datetime | None = None
+    billed_seconds: int = 0
+    charge_usd: Money = ZERO
+
+    @property
+    def is_unattended(self) -> bool:
+        """True where nobody was there to see the price: then only the approval's ceilings count."""
+        return self.trigger != "owner" or self.recoveries > 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowsStanding:
+    """Which occurrences of the schedule and windows are over and done with.
+
+    ``digest`` stands for the windows this speaks of. What starts at or before ``through`` is used, and so is what ``used`` names.
+    ``skipped`` is the last occurrence that was passed over, ``skip_reason`` why.
+    """
+
+    digest: str
+    through: datetime
+    used: tuple[str, ...] = ()
+    skipped: str = ""
+    skip_reason: str = ""
+    skip_message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
     """Who holds a Volume's disk; changes only after proof that the former holder's machine is gone."""
 
@@ -93,6 +131,7 @@ class VolumeStanding:
     """A Volume's outside half. Empty until its first machine is placed (rule R7: location from the first attach).
 
     ``restored_revision`` is set from a restore until the next save: the live disk then goes on from that revision, not from the latest.
+    ``account`` is the provider's identity when the disk was made (rule R12); empty where that was never written down.
     """
 
     provider: str = ""
@@ -104,6 +143,7 @@ class VolumeStanding:
     revisions: tuple[SavedRevision, ...] = ()
     is_newer_than_revision: bool = False
     restored_revision: int = 0
+    account: str = ""
 
     @property
     def revision(self) -> int:
@@ -175,6 +215,9 @@ class ObjectStatus:
     last_session: SessionSummary | None = None
     host_key: str = ""
     last_activity_at: datetime | None = None
+    last_activity: str = ""
     volume: VolumeStanding | None = None
     secret: SecretStanding | None = None
     fingerprint: str = ""
+    session: SessionStanding | None = None
+    windows: WindowsStanding | None = None

@@ -20,7 +20,9 @@ class Terms:
     """One offer at one price.
 
     ``rate_usd_per_hour`` is what the plan showed; ``ceiling_usd_per_hour`` the most apply may accept (rate times 1.10, rounded half-up to a
-    micro-USD). ``price_origin`` is quoted, book, configured or free. ``stop_bound`` is quiesce limit plus release bound.
+    micro-USD). ``price_origin`` is quoted, book, configured or free. ``stop_bound`` is quiesce limit plus release bound. ``account`` is the
+    provider's identity when they were approved (rule R12); empty where that was never written down. ``price_ttl`` is how long the price
+    counts as current after it was observed; None where it doesn't age.
     """
 
     offer_key: str
@@ -45,6 +47,8 @@ class Terms:
     stop_bound: timedelta
     startup_p50: timedelta
     startup_p90: timedelta
+    account: str = ""
+    price_ttl: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from sqlalchemy import bindparam, select, update
@@ -12,7 +13,7 @@ from nodusctl.ports.claims import Holder
 from nodusctl.ports.journal import Claim, StaleClaim
 from nodusctl.store import journaling
 from nodusctl.store.schema import CLAIMS
-from nodusctl.store.seats import Seat, Wish, seated
+from nodusctl.store.seats import Seat, Wish, beaten, seated
 from nodusctl.store.statements import Statement
 from nodusctl.store.statements import put as replacing
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 _PUT = Statement(replacing(CLAIMS))
 _OF = Statement(select(CLAIMS).where(CLAIMS.c.object_uid == bindparam("uid")))
+_STANDS = Statement(
+    select(CLAIMS.c.command).where(CLAIMS.c.object_uid == bindparam("uid"), CLAIMS.c.fence == bindparam("number"), CLAIMS.c.is_held)
+)
 _HELD = Statement(select(CLAIMS).where(CLAIMS.c.is_held).order_by(CLAIMS.c.object_uid))
 _GIVE_BACK = Statement(
     update(CLAIMS).where(CLAIMS.c.object_uid == bindparam("uid"), CLAIMS.c.fence == bindparam("number")).values(is_held=False)
@@ -39,12 +43,20 @@ def grant(connection: Connection, wish: Wish) -> Claim | None:
     return seat.claim
 
 
-def require(connection: Connection, claim: Claim) -> Seat:
-    """The Seat ``claim`` stands for; StaleClaim where it was taken over or given back."""
-    seat = _seat(connection, claim.object_uid)
-    if seat is None or not seat.is_of(claim):
+def require(connection: Connection, claim: Claim) -> str:
+    """The command that holds ``claim``; StaleClaim where it was taken over or given back."""
+    row = _STANDS.first(connection, uid=claim.object_uid, number=claim.fence)
+    if row is None:
         raise StaleClaim(f"claim {claim.fence} of {claim.object_uid} is not the newest")
-    return seat
+    return str(row["command"])
+
+
+def beat(connection: Connection, claim: Claim, at: datetime) -> None:
+    """A sign of life of its holder; StaleClaim as above."""
+    require(connection, claim)
+    seat = _seat(connection, claim.object_uid)
+    assert seat is not None, "it was required a moment ago"
+    put(connection, beaten(seat, at))
 
 
 def put(connection: Connection, seat: Seat) -> None:

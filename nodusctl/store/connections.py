@@ -1,8 +1,8 @@
-"""One SQLite file and the three ways we open it: to read, to commit for good, and to commit what a power cut may take back.
+"""One SQLite file and the ways we use it: to read, to commit for good, and to commit what a power cut may take back.
 
-Reading uses ``mode=ro``: a reader that may write would fold a killed writer's log into the file when it closes. Money and intents are
-committed with ``synchronous=FULL``; claims with ``NORMAL``, because no claim outlives a power cut anyway. Writers of this process
-queue up on a lock of ours: SQLite's own waiting sleeps in steps.
+Money and intents are committed with ``synchronous=FULL``; claims with ``NORMAL``, because no claim outlives a power cut anyway. All writing
+goes through one connection: writers of this process queue up on a lock of ours (SQLite's own waiting sleeps in steps), and that one
+connection can tell whether anybody else has written.
 
 The surprise: a missing file is a state too, an empty one; reading it creates nothing.
 """
@@ -14,35 +14,18 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection
 from sqlalchemy.exc import DatabaseError, IntegrityError
-from sqlalchemy.pool import QueuePool
 
 from nodusctl.base.clock import Wall
 from nodusctl.store import faults, migrating
+from nodusctl.store.channels import Channel, open_reader, open_writer
 from nodusctl.store.location import prepare_folder
 from nodusctl.store.schema import REVISION, VERSION
 
-BUSY_SECONDS = 20.0
 _MAGIC = b"SQLite format 3\x00"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Way:
-    """How one engine opens the file; ``begin`` is the statement that starts its transactions."""
-
-    synchronous: str
-    begin: str
-    connections: int
-
-
-_READING = _Way(synchronous="NORMAL", begin="BEGIN", connections=8)
-_DURABLE = _Way(synchronous="FULL", begin="BEGIN IMMEDIATE", connections=1)
-_BRIEF = _Way(synchronous="NORMAL", begin="BEGIN IMMEDIATE", connections=1)
 
 
 class Database:
@@ -50,8 +33,9 @@ class Database:
 
     def __init__(self, path: Path, wall: Wall, *, is_read_only: bool) -> None:
         self.path, self.is_read_only, self._wall = path, is_read_only, wall
-        self._engines: dict[_Way, Engine] = {}
-        self._opening, self._writing = threading.Lock(), threading.Lock()
+        self._writer: Channel | None = None
+        self._idle_readers: list[Channel] = []
+        self._writing = threading.Lock()
         self._is_current = False
 
     @contextmanager
@@ -60,7 +44,7 @@ class Database:
         if not (self._has_content() and self._is_ready()):
             yield None
             return
-        with self._told(), self._engine(_READING).begin() as connection:
+        with self._told(), self._reading() as connection:
             yield connection
 
     @contextmanager
@@ -73,11 +57,18 @@ class Database:
         elif not self._is_current:
             # Before a writer opens it: that alone would already change another program's file.
             self._standing_now()
-        with self._writing, self._told(), self._engine(_DURABLE if is_durable else _BRIEF).begin() as connection:
+        with self._writing, self._told(), self._opened_writer().writing(is_durable=is_durable) as connection:
             if not self._is_current:
                 self._bring_up(connection)
             yield connection
         self._is_current = True
+
+    def version(self) -> int:
+        """Changes when another connection has committed, and not by our own commits. Opens the file for writing, but writes nothing."""
+        if not self._is_current:
+            return 0
+        with self._writing, self._told():
+            return self._opened_writer().version()
 
     def has_tables(self) -> bool:
         """False while nothing was ever written."""
@@ -86,9 +77,11 @@ class Database:
 
     def close(self) -> None:
         """Close the connections. Readers first: only a writer that closes last can fold the log into the file."""
-        for way in (_READING, _BRIEF, _DURABLE):
-            if way in self._engines:
-                self._engines.pop(way).dispose()
+        while self._idle_readers:
+            self._idle_readers.pop().close()
+        if self._writer is not None:
+            self._writer.close()
+        self._writer = None
 
     def _has_content(self) -> bool:
         """True for a file with bytes in it; UserError where they aren't SQLite's."""
@@ -127,7 +120,7 @@ class Database:
         return self._is_current
 
     def _standing_now(self) -> str:
-        with self._told(), self._engine(_READING).begin() as connection:
+        with self._told(), self._reading() as connection:
             return self._standing(connection)
 
     def _bring_up(self, connection: Connection) -> None:
@@ -151,11 +144,25 @@ class Database:
             raise faults.newer_schema(self.path, revision)
         return "older"
 
-    def _engine(self, way: _Way) -> Engine:
-        with self._opening:
-            if way not in self._engines:
-                self._engines[way] = _engine(self.path, way, self._wall)
-            return self._engines[way]
+    def _opened_writer(self) -> Channel:
+        if self._writer is None:
+            self._writer = Channel(lambda: open_writer(self.path, self._wall))
+        return self._writer
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        """Readers of several threads don't wait for each other: each takes an idle connection, or opens one."""
+        try:
+            channel = self._idle_readers.pop()
+        except IndexError:
+            channel = Channel(lambda: open_reader(self.path))
+        try:
+            with channel.reading() as connection:
+                yield connection
+        except BaseException:
+            channel.close()
+            raise
+        self._idle_readers.append(channel)
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -180,57 +187,3 @@ def _as_fault(path: Path, said: str) -> Exception | None:
     if any(sign in said for sign in ("unable to open", "readonly", "full", "disk I/O")):
         return faults.not_usable(path, said)
     return None
-
-
-def _engine(path: Path, way: _Way, wall: Wall) -> Engine:
-    def connect() -> sqlite3.Connection:
-        return _connect_reader(path) if way is _READING else _connect_writer(path, way, wall)
-
-    engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool, pool_size=way.connections, max_overflow=64)
-
-    @event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
-        connection.exec_driver_sql(way.begin)
-
-    return engine
-
-
-def _connect(path: Path, options: str) -> sqlite3.Connection:
-    """``isolation_level=None``: transactions begin where we say, not where the driver guesses."""
-    return sqlite3.connect(
-        f"file:{quote(str(path))}?{options}", uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
-    )
-
-
-def _connect_reader(path: Path) -> sqlite3.Connection:
-    """Where the folder can't be written, SQLite can't share its log, and a file without one is read as it stands."""
-    connection = _connect(path, "mode=ro")
-    try:
-        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError:
-        log = path.with_name(path.name + "-wal")
-        if os.access(path.parent, os.W_OK) or (log.exists() and log.stat().st_size):
-            raise
-        connection.close()
-        connection = _connect(path, "immutable=1")
-    return connection
-
-
-def _connect_writer(path: Path, way: _Way, wall: Wall) -> sqlite3.Connection:
-    connection = _connect(path, "mode=rwc")
-    _turn_on_wal(connection, wall)
-    connection.execute(f"PRAGMA synchronous = {way.synchronous}")
-    return connection
-
-
-def _turn_on_wal(connection: sqlite3.Connection, wall: Wall) -> None:
-    """Two processes that create one state meet here, and SQLite doesn't wait for the lock this takes; so we do."""
-    give_up_at = wall.monotonic() + BUSY_SECONDS
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as problem:
-            if "locked" not in str(problem) or wall.monotonic() >= give_up_at:
-                raise
-        wall.sleep(0.01)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nodusctl.ports.journal import Consumption, OperationNote
-from nodusctl.store import desired, journaling, operations, sealed_rows
+from nodusctl.store import desired, journaling, money, operations, sealed_rows
 from nodusctl.store.basis import Ground, refuse_stale, sealed_prefixes
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def consume(connection: Connection, vault: Vault, consumption: Consumption) -> i
     has_moved = desired.write_records(connection, consumption.records)
     sealed_rows.drop_below(connection, sealed_prefixes(consumption.records))
     journaling.append(connection, consumption.events)
+    money.append(connection, consumption.entries)
     serial = desired.raise_serial(connection) if has_moved else consumption.serial
     operation = OperationNote(
         operation_id=consumption.operation_id,

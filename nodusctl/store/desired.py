@@ -33,6 +33,7 @@ _DROP_RECORDS = Statement(delete(RECORDS).where(among(RECORDS.c.uid, "uids")))
 _DROP_STATUSES = Statement(delete(STATUSES).where(among(STATUSES.c.uid, "uids")))
 _records = select(RECORDS.c.body).order_by(RECORDS.c.kind, RECORDS.c.name)
 _ALL_RECORDS, _RECORDS_OF = Statement(_records), Statement(_records.where(among(RECORDS.c.uid, "uids")))
+_RECORDS_OF_KIND = Statement(_records.where(RECORDS.c.kind == bindparam("which")))
 _statuses = select(STATUSES.c.uid, STATUSES.c.body)
 _ALL_STATUSES, _STATUSES_OF = Statement(_statuses), Statement(_statuses.where(among(STATUSES.c.uid, "uids")))
 _NAME_OF = Statement(select(NAMES.c.kind, NAMES.c.name).where(NAMES.c.uid == bindparam("which")))
@@ -82,6 +83,11 @@ def records(connection: Connection, uids: Sequence[str] | None = None) -> tuple[
     """Records sorted by address; of the given uids, or all."""
     bodies = _ALL_RECORDS.values(connection) if uids is None else _RECORDS_OF.values(connection, uids=listed(uids))
     return tuple(decode(Record, body) for body in bodies)
+
+
+def records_of_kind(connection: Connection, kind: str) -> tuple[Record, ...]:
+    """Records of one kind, sorted by name."""
+    return tuple(decode(Record, body) for body in _RECORDS_OF_KIND.values(connection, which=kind))
 
 
 def statuses(connection: Connection, uids: Sequence[str] | None = None) -> Mapping[str, ObjectStatus]:

@@ -7,15 +7,20 @@ as they went in.
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
+from datetime import datetime, timedelta
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, TypeVar
 
+from nodusctl.base.money import Money
 from nodusctl.base.redaction import clean
 
 T = TypeVar("T")
 
 WORDS = frozenset({"message", "detail", "last_detail", "reason", "outcome", "memo", "command"})
 """Names of the fields that hold free text, in any stored value."""
+_WORDLESS = frozenset({type(None), bool, int, datetime, timedelta, Money, MappingProxyType, dict})
+"""Types no words are cleaned in."""
 
 
 def without_secrets(value: T) -> T:
@@ -24,7 +29,7 @@ def without_secrets(value: T) -> T:
     kind: Any = type(value)
     for name in _names(kind):
         before = getattr(value, name)
-        if type(before) is str and name not in WORDS:
+        if type(before) in _WORDLESS or (type(before) is str and name not in WORDS):
             continue
         after = _cleaned(name, before)
         if after is not before:

@@ -6,6 +6,7 @@ compares.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -52,14 +53,37 @@ def _carry_on(connection: Connection, events: Sequence[Event]) -> None:
     book = carried_on(known, events)
     for uid, attempt in book.items():
         if uid not in known:
-            _ADD_ATTEMPT.change(connection, uid=uid, owner_uid=attempt.owner_uid, body=encode(attempt))
+            _ADD_ATTEMPT.change(connection, uid=uid, owner_uid=attempt.owner_uid, body=_FOLDS.encoded(attempt))
         elif attempt != known[uid]:
-            _CHANGE_ATTEMPT.change(connection, which=uid, text=encode(attempt))
+            _CHANGE_ATTEMPT.change(connection, which=uid, text=_FOLDS.encoded(attempt))
 
 
 def _attempts_by_uid(connection: Connection, uids: set[str]) -> dict[str, Attempt]:
     bodies = _THESE_ATTEMPTS.values(connection, uids=listed(uids))
-    return {attempt.uid: attempt for attempt in (decode(Attempt, body) for body in bodies)}
+    return {attempt.uid: attempt for attempt in map(_FOLDS.decoded, bodies)}
+
+
+class _Folds:
+    """The folds written last, by their text: a step carries on what the step before it wrote, and decoding that is most of the cost."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Attempt] = {}
+        self._lock = threading.Lock()
+
+    def encoded(self, attempt: Attempt) -> str:
+        text = encode(attempt)
+        with self._lock:
+            if len(self._known) >= _FOLDS_KEPT:
+                del self._known[next(iter(self._known))]
+            self._known[text] = attempt
+        return text
+
+    def decoded(self, text: str) -> Attempt:
+        return self._known.get(text) or decode(Attempt, text)
+
+
+_FOLDS_KEPT = 500
+_FOLDS = _Folds()
 
 
 def attempts(connection: Connection, owner_uids: Sequence[str] | None = None) -> tuple[Attempt, ...]:

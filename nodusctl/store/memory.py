@@ -6,20 +6,27 @@ Everything is one frozen Book; a commit replaces it whole, so a change that fail
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from nodusctl.attempts.attempt import Attempt
 from nodusctl.attempts.intents import Intent, IntentState
 from nodusctl.base.clock import Wall
 from nodusctl.base.ids import Address
+from nodusctl.base.money import Money
 from nodusctl.ledger.entries import Entry
+from nodusctl.ledger.room import HoldGuard, Tally, room_under
+from nodusctl.ports.books import Books
 from nodusctl.ports.claims import Holder
-from nodusctl.ports.journal import Closing, Consumption, JournalRow, Opening, OperationNote, StoredObject
+from nodusctl.ports.journal import Change, Claim, Closing, Consumption, JournalRow, Opening, OperationNote, StoredObject
+from nodusctl.ports.passes import PassNote
+from nodusctl.state.records import Record
 from nodusctl.state.snapshot import Snapshot
 from nodusctl.store.basis import refuse_stale
 from nodusctl.store.book import Book
-from nodusctl.store.memory_changes import consumed, ground, step_closed, step_opened
+from nodusctl.store.memory_books import MemoryBooks
+from nodusctl.store.memory_changes import changed, consumed, ground, step_closed, step_opened
 from nodusctl.store.memory_claims import MemoryClaims
 from nodusctl.store.sealing import KeyMaterial, Vault
 
@@ -29,15 +36,28 @@ class Shelf:
 
     def __init__(self, *, is_read_only: bool = False) -> None:
         self._lock, self._is_read_only = threading.Lock(), is_read_only
-        self.book = Book()
+        self.book, self.changes = Book(), 0
 
     def change(self, next_book: Callable[[Book], Book]) -> Book:
         """The Book ``next_book`` made of the newest one; nothing changes where it raises."""
         if self._is_read_only:
             raise RuntimeError("this state was opened for reading")
         with self._lock:
-            self.book = next_book(self.book)
+            self.book, self.changes = next_book(self.book), self.changes + 1
             return self.book
+
+
+class MemoryPasses:
+    """Passes that live as long as the process."""
+
+    def __init__(self) -> None:
+        self._notes: list[PassNote] = []
+
+    def note(self, one: PassNote) -> None:
+        self._notes.append(one)
+
+    def latest(self, limit: int = 20) -> tuple[PassNote, ...]:
+        return tuple(reversed(self._notes))[:limit]
 
 
 class MemoryState:
@@ -45,6 +65,7 @@ class MemoryState:
 
     def __init__(self, *, key: KeyMaterial, wall: Wall, place: Mapping[str, str] | None = None, is_read_only: bool = False) -> None:
         self._shelf, self._wall = Shelf(is_read_only=is_read_only), wall
+        self.passes = MemoryPasses()
         self.journal = MemoryJournal(self._shelf, Vault(key, may_create=not is_read_only), wall, place or {})
 
     def claims(self, holder: Holder) -> MemoryClaims:
@@ -92,6 +113,21 @@ class MemoryJournal:
     def entries(self, object_uid: str = "") -> tuple[Entry, ...]:
         return tuple(entry for entry in self._book.entries if object_uid in ("", entry.object_uid))
 
+    def records(self, kind: str) -> tuple[Record, ...]:
+        found = (record for record in self._book.records.values() if record.address.kind == kind)
+        return tuple(sorted(found, key=lambda record: record.address))
+
+    def room(self, guards: Iterable[HoldGuard]) -> tuple[Money | None, ...]:
+        tally = Tally().post(self._book.entries)
+        return tuple(room_under(guard, tally) for guard in guards)
+
+    def tally(self) -> Tally:
+        return Tally().post(self._book.entries)
+
+    @contextmanager
+    def books(self) -> Iterator[Books]:
+        yield MemoryBooks(self._book)
+
     def operations(self, limit: int = 50) -> tuple[OperationNote, ...]:
         return tuple(reversed([log.note for log in self._book.operations if log.has_moved_serial]))[:limit]
 
@@ -110,6 +146,14 @@ class MemoryJournal:
 
     def close(self, closing: Closing) -> None:
         self._shelf.change(lambda book: step_closed(book, self._vault, closing, self._wall.now()))
+
+    def commit(self, changes: Iterable[Change]) -> frozenset[Claim]:
+        lost: set[Claim] = set()
+        self._shelf.change(lambda book: changed(book, self._vault, changes, self._wall.now(), lost))
+        return frozenset(lost)
+
+    def version(self) -> int:
+        return self._shelf.changes
 
     def secret(self, name: str) -> str | None:
         book = self._book

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import assert_never
 
 from nodusctl.attempts.events import Event
 from nodusctl.attempts.intents import Intent, IntentState
 from nodusctl.ledger.entries import Entry
-from nodusctl.ports.journal import Claim, Closing, Consumption, Opening, OperationNote, StaleClaim
+from nodusctl.ledger.room import Tally, shortage
+from nodusctl.ports.journal import Change, Claim, Closing, Consumption, HoldRefused, Opening, OperationNote, StaleClaim
 from nodusctl.state.records import PutRecord, RecordChange
 from nodusctl.state.status import ObjectStatus
 from nodusctl.store.basis import Ground, carried_on, changed_uid, moves_serial, refuse_stale, sealed_prefixes, step_note
@@ -36,7 +38,7 @@ def consumed(book: Book, vault: Vault, consumption: Consumption) -> Book:
     book = _sealed(book, vault, consumption.sealed)
     book = _with_statuses(book, consumption.statuses)
     book, has_moved = _with_records(book, consumption.records)
-    book = appended(book, consumption.events)
+    book = _with_entries(appended(book, consumption.events), consumption.entries)
     note = OperationNote(
         operation_id=consumption.operation_id,
         command=consumption.command,
@@ -50,8 +52,11 @@ def consumed(book: Book, vault: Vault, consumption: Consumption) -> Book:
 
 
 def step_opened(book: Book, vault: Vault, opening: Opening) -> Book:
-    """The Book once a step is about to be taken; raises StaleClaim."""
+    """The Book once a step is about to be taken; raises StaleClaim and HoldRefused."""
     require(book, opening.claim)
+    short = shortage(opening.guards, opening.entries, Tally().post(book.entries)) if opening.guards else None
+    if short is not None:
+        raise HoldRefused(short)
     if opening.intent.id in book.intents:
         raise ValueError(f"intent {opening.intent.id} was opened before")
     book = _sealed(book, vault, opening.sealed)
@@ -72,6 +77,42 @@ def step_closed(book: Book, vault: Vault, closing: Closing, at: datetime) -> Boo
     book = _with_entries(appended(book, closing.events), closing.entries)
     book, has_moved = _with_records(_with_statuses(book, closing.statuses), closing.records)
     return _logged(book, step_note(book.serial, seat.holder.command, closing, at), has_moved_serial=True) if has_moved else book
+
+
+def changed(book: Book, vault: Vault, changes: Iterable[Change], at: datetime, lost: set[Claim]) -> Book:
+    """The Book once all changes are carried out, but for those under a claim that was lost, which is added to ``lost``."""
+    for change in changes:
+        claim = change if isinstance(change, Claim) else change.claim
+        if claim in lost:
+            continue
+        try:
+            book = _carried_out(book, vault, change, at)
+        except StaleClaim:
+            lost.add(claim)
+        except HoldRefused:
+            book = given_back(book, claim)
+            lost.add(claim)
+    return book
+
+
+def _carried_out(book: Book, vault: Vault, change: Change, at: datetime) -> Book:
+    match change:
+        case Opening():
+            return step_opened(book, vault, change)
+        case Closing():
+            return step_closed(book, vault, change, at)
+        case Claim():
+            return given_back(book, change)
+        case _:
+            assert_never(change)
+
+
+def given_back(book: Book, claim: Claim) -> Book:
+    """The Book once a claim is given back; the same where somebody else holds the object by now."""
+    seat = book.seats.get(claim.object_uid)
+    if seat is None or seat.fence != claim.fence:
+        return book
+    return replace(book, seats={**book.seats, claim.object_uid: replace(seat, is_held=False)})
 
 
 def require(book: Book, claim: Claim) -> Seat:

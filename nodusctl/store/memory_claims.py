@@ -14,7 +14,7 @@ from nodusctl.ports.claims import Holder, Liveness, Locked, LockFacts
 from nodusctl.ports.journal import Claim
 from nodusctl.store.book import Book, HeldLock
 from nodusctl.store.holders import liveness
-from nodusctl.store.memory_changes import appended, require
+from nodusctl.store.memory_changes import appended, given_back, require
 from nodusctl.store.seats import Wish, beaten, broken_lock, lock_facts, removed_lock, seated
 
 POLL_SECONDS = 0.05
@@ -80,13 +80,7 @@ class MemoryClaims:
         self._books.change(beat)
 
     def drop(self, claim: Claim) -> None:
-        def given_back(book: Book) -> Book:
-            seat = book.seats.get(claim.object_uid)
-            if seat is None or seat.fence != claim.fence:
-                return book
-            return replace(book, seats={**book.seats, claim.object_uid: replace(seat, is_held=False)})
-
-        self._books.change(given_back)
+        self._books.change(lambda book: given_back(book, claim))
 
     def claimed(self) -> tuple[tuple[str, str, Holder, Liveness], ...]:
         held = sorted((seat for seat in self._books.book.seats.values() if seat.is_held), key=lambda seat: seat.object_uid)

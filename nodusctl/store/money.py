@@ -1,6 +1,7 @@
 """Ledger entries as rows. Balances are never stored: SQL sums the postings, exactly, in integers of micro-USD.
 
-A posting's ``side`` is its account without the Attempt it may name (``held:ab12`` → ``held``): what is summed per object.
+A posting's ``side`` is its account without the Attempt it may name (``held:ab12`` → ``held``): what is summed per object. Its ``month``
+is the UTC month the entry is dated in: what a month's Budget counts.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from sqlalchemy import func, insert, select
 
 from nodusctl.base.money import Money
 from nodusctl.ledger.entries import Entry
+from nodusctl.ledger.room import month_key
 from nodusctl.store.basis import side_of
 from nodusctl.store.codec import decode, encode
 from nodusctl.store.freetext import without_secrets
@@ -47,6 +49,7 @@ def _posting_rows(entry: Entry) -> list[dict[str, object]]:
             "position": position,
             "object_uid": entry.object_uid,
             "side": side_of(posting),
+            "month": month_key(entry.time),
             "account": str(posting.account),
             "amount_micro": posting.amount.micro,
         }

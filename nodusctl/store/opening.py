@@ -14,6 +14,7 @@ from types import TracebackType
 from nodusctl.base.clock import Wall
 from nodusctl.ports.claims import Claims, Holder
 from nodusctl.ports.journal import Journal
+from nodusctl.ports.passes import Passes
 from nodusctl.store.holders import this_holder
 from nodusctl.store.location import is_missing, path_of
 from nodusctl.store.sealing import KeyMaterial, Vault
@@ -25,6 +26,7 @@ class State:
 
     journal: Journal
     claims: Claims
+    passes: Passes
     path: Path
     close: Callable[[], None]
 
@@ -54,11 +56,12 @@ def _empty(path: Path, url: str, key: KeyMaterial, wall: Wall, holder: Holder) -
     from nodusctl.store.memory import MemoryState
 
     memory = MemoryState(key=key, wall=wall, place={"url": url, "path": str(path)}, is_read_only=True)
-    return State(journal=memory.journal, claims=memory.claims(holder), path=path, close=_nothing)
+    return State(journal=memory.journal, claims=memory.claims(holder), passes=memory.passes, path=path, close=_nothing)
 
 
 def _sqlite(path: Path, url: str, key: KeyMaterial, wall: Wall, holder: Holder, *, read_only: bool) -> State:
     from nodusctl.store.connections import Database
+    from nodusctl.store.passes import SqlitePasses
     from nodusctl.store.sqlite_claims import SqliteClaims
     from nodusctl.store.sqlite_journal import SqliteJournal
 
@@ -66,6 +69,7 @@ def _sqlite(path: Path, url: str, key: KeyMaterial, wall: Wall, holder: Holder, 
     return State(
         journal=SqliteJournal(database, Vault(key, may_create=not read_only), wall, url),
         claims=SqliteClaims(database, wall, holder),
+        passes=SqlitePasses(database),
         path=path,
         close=database.close,
     )

@@ -23,7 +23,7 @@ from sqlalchemy import (
     event,
 )
 
-REVISION = "0001"
+REVISION = "0003"
 """The revision ``METADATA`` is at."""
 
 METADATA = MetaData(
@@ -124,9 +124,10 @@ POSTINGS = Table(
     Column("position", Integer, primary_key=True),
     Column("object_uid", Text, nullable=False),
     Column("side", Text, nullable=False),
+    Column("month", Text, nullable=False),
     Column("account", Text, nullable=False),
     Column("amount_micro", BigInteger, nullable=False),
-    Index("ix_postings_sums", "object_uid", "side", "amount_micro"),
+    Index("ix_postings_sums", "object_uid", "side", "month", "amount_micro"),
 )
 
 OPERATIONS = Table(
@@ -182,6 +183,20 @@ PLAN_LOCK = Table(
 )
 
 SEALED = Table("sealed", METADATA, Column("name", Text, primary_key=True), Column("value", LargeBinary, nullable=False))
+
+PASSES = Table(
+    "passes",
+    METADATA,
+    Column("sequence", Integer, primary_key=True, autoincrement=True),
+    Column("id", Text, nullable=False),
+    Column("started_at", Text, nullable=False),
+    Column("ended_at", Text, nullable=False),
+    Column("host", Text, nullable=False),
+    Column("seen", Text, nullable=False),
+    Column("failures", Text, nullable=False),
+    Column("told", Text, nullable=False),
+    sqlite_autoincrement=True,
+)
 
 APPEND_ONLY = (JOURNAL, ENTRIES, POSTINGS)
 

@@ -17,6 +17,7 @@ import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from nodusctl.base.redaction import REDACTOR
@@ -27,7 +28,7 @@ _SHORTEST_KEY = 16
 _NONCE_BYTES = 12
 
 
-_OWN_KEYS = ("boot/", "service-key/", "host-key/")
+_OWN_KEYS = ("boot/", "boot-part/", "service-key/", "host-key/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +79,12 @@ class Seal:
         return self._derived("check").hex()
 
     def _derived(self, use: str) -> bytes:
-        return hmac.new(self._root, f"nodusctl state key, for: {use}".encode(), hashlib.sha256).digest()
+        return _derived(self._root, use)
+
+
+@lru_cache(maxsize=16)
+def _derived(root: bytes, use: str) -> bytes:
+    return hmac.new(root, f"nodusctl state key, for: {use}".encode(), hashlib.sha256).digest()
 
 
 class Vault:

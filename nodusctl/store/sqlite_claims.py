@@ -12,7 +12,7 @@ from nodusctl.ports.journal import Claim
 from nodusctl.store import claiming, plan_lock
 from nodusctl.store.connections import Database
 from nodusctl.store.holders import liveness
-from nodusctl.store.seats import Wish, beaten
+from nodusctl.store.seats import Wish
 
 POLL_SECONDS = 0.05
 
@@ -70,7 +70,7 @@ class SqliteClaims:
 
     def heartbeat(self, claim: Claim) -> None:
         with self._database.write(is_durable=False) as connection:
-            claiming.put(connection, beaten(claiming.require(connection, claim), self._wall.now()))
+            claiming.beat(connection, claim, self._wall.now())
 
     def drop(self, claim: Claim) -> None:
         with self._database.write(is_durable=False) as connection:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nodusctl.attempts.attempt import Attempt
 from nodusctl.attempts.intents import Intent
 from nodusctl.base.clock import Wall
 from nodusctl.base.ids import Address
+from nodusctl.base.money import Money
 from nodusctl.ledger.entries import Entry
-from nodusctl.ports.journal import Closing, Consumption, JournalRow, Opening, OperationNote, StoredObject
+from nodusctl.ledger.room import HoldGuard, Tally
+from nodusctl.ports.books import Books
+from nodusctl.ports.journal import Change, Claim, Closing, Consumption, JournalRow, Opening, OperationNote, StoredObject
+from nodusctl.state.records import Record
 from nodusctl.state.snapshot import Snapshot
 from nodusctl.store import consuming, desired, intentions, journaling, money, operations, reading, sealed_rows, steps
 from nodusctl.store.basis import refuse_stale
 from nodusctl.store.connections import Database
 from nodusctl.store.sealing import Vault
+from nodusctl.store.tallies import LedgerTally
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -28,6 +34,7 @@ class SqliteJournal:
 
     def __init__(self, database: Database, vault: Vault, wall: Wall, url: str) -> None:
         self._database, self._vault, self._wall, self._url = database, vault, wall, url
+        self._tally = LedgerTally()
 
     def exists(self) -> bool:
         return bool(self.lineage())
@@ -58,6 +65,28 @@ class SqliteJournal:
     def entries(self, object_uid: str = "") -> tuple[Entry, ...]:
         return self._read(lambda connection: money.entries(connection, [object_uid] if object_uid else None), ())
 
+    def records(self, kind: str) -> tuple[Record, ...]:
+        return self._read(lambda connection: desired.records_of_kind(connection, kind), ())
+
+    def room(self, guards: Iterable[HoldGuard]) -> tuple[Money | None, ...]:
+        # Asked at every step of every object: as long as nobody has written since, the file isn't read.
+        limits = tuple(guards)
+        version = None if self._database.is_read_only else self._database.version()
+        if version is None or not self._tally.is_fresh(version, limits):
+            self._read(lambda connection: self._tally.bring_up(connection, limits, version), None)
+        return self._tally.room(limits)
+
+    def tally(self) -> Tally:
+        return self._read(self._tally.copy, Tally())
+
+    @contextmanager
+    def books(self) -> Iterator[Books]:
+        from nodusctl.store.auditing import SqliteBooks
+        from nodusctl.store.memory_books import NO_BOOKS
+
+        with self._database.read() as connection:
+            yield SqliteBooks(connection) if connection is not None else NO_BOOKS
+
     def operations(self, limit: int = 50) -> tuple[OperationNote, ...]:
         return self._read(lambda connection: operations.that_moved_serial(connection, limit), ())
 
@@ -72,15 +101,31 @@ class SqliteJournal:
         with self._database.read() as connection:
             refuse_stale(consumption, consuming.ground(connection, consumption))
         with self._database.write() as connection:
-            return consuming.consume(connection, self._vault, consumption)
+            serial = consuming.consume(connection, self._vault, consumption)
+        self._tally.outdate()
+        return serial
 
     def open(self, opening: Opening) -> None:
         with self._database.write() as connection:
-            steps.open_step(connection, self._vault, opening)
+            steps.open_step(connection, self._vault, self._tally, opening)
+        self._tally.outdate()
 
     def close(self, closing: Closing) -> None:
         with self._database.write() as connection:
             steps.close_step(connection, self._vault, closing, self._wall.now())
+        self._tally.outdate()
+
+    def commit(self, changes: Iterable[Change]) -> frozenset[Claim]:
+        in_order = tuple(changes)
+        is_durable = not all(isinstance(change, Claim) for change in in_order)
+        with self._database.write(is_durable=is_durable) as connection:
+            lost = steps.commit(connection, self._vault, self._tally, in_order, self._wall.now())
+        if is_durable:
+            self._tally.outdate()
+        return lost
+
+    def version(self) -> int:
+        return self._database.version()
 
     def secret(self, name: str) -> str | None:
         return self._read(lambda connection: sealed_rows.read(connection, self._vault, name), None)

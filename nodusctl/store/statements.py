@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Column, ColumnElement, Table, bindparam, func, select
@@ -37,6 +37,10 @@ class Statement:
     def rows(self, connection: Connection, **parameters: Any) -> list[sqlite3.Row]:
         """All rows it selects."""
         return self._run(connection, parameters).fetchall()
+
+    def each(self, connection: Connection, **parameters: Any) -> Iterator[sqlite3.Row]:
+        """The same one by one, for what is too long to be held."""
+        return iter(self._run(connection, parameters))
 
     def first(self, connection: Connection, **parameters: Any) -> sqlite3.Row | None:
         """The first row it selects."""
