@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from fractions import Fraction
 
 from nodusctl.attempts.attempt import Attempt, AttemptPhase
+from nodusctl.base.money import Money
 from nodusctl.base.timestamps import parse_time
 from nodusctl.lifecycle.situation import Situation
 from nodusctl.state.terms import Terms
@@ -30,22 +32,39 @@ class Choice:
 
 
 def choose(situation: Situation) -> Choice:
-    """The first approved terms that fit the home's place, are not burnt by a lost machine and not refused just now."""
+    """The first approved terms that fit the home's place, are not burnt by a lost machine and not refused just now.
+
+    Where today's prices were asked for, terms above their ceiling are left out and the others come at today's rate.
+    """
     approval = situation.record.approval
     fitting = tuple(t for t in (approval.terms if approval else ()) if _fits_home(situation, t))
     burnt = {a.terms.offer_key for a in lost_in_a_row(situation) if a.terms is not None}
     waits: list[datetime] = []
+    too_dear: list[str] = []
     last_code, last_message = _left_by(situation, burnt)
-    for terms in fitting:
-        if terms.offer_key in burnt:
+    for approved in fitting:
+        if approved.offer_key in burnt:
             continue
+        now_rate = (situation.sightings.rates or {}).get(approved.offer_key)
+        if now_rate is not None and now_rate > approved.ceiling_usd_per_hour:
+            too_dear.append(_moved_price(approved, now_rate))
+            continue
+        terms = approved if now_rate is None else replace(approved, rate_usd_per_hour=now_rate)
         back_at, code, message = _back_at(situation, terms)
         if back_at is not None and back_at <= situation.now:
             return Choice(terms=terms)
         last_code, last_message = code, message
         if back_at is not None:
             waits.append(back_at)
+    if too_dear and not waits:
+        return Choice(terms=None, code="PriceMoved", message="; ".join(too_dear))
     return Choice(terms=None, back_at=min(waits, default=None), code=last_code, message=last_message)
+
+
+def _moved_price(terms: Terms, rate: Money) -> str:
+    before = terms.rate_usd_per_hour
+    percent = f"{round(Fraction(rate.micro - before.micro, before.micro) * 100):+d} %" if before else "it was free"
+    return f"{terms.offering} was {before.shown}/h when it was approved and is {rate.shown}/h now ({percent})"
 
 
 def lost_in_a_row(situation: Situation) -> tuple[Attempt, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from nodusctl.attempts.attempt import Attempt
 from nodusctl.attempts.events import (
     BecameReady,
     CapacityEnded,
@@ -18,6 +19,7 @@ from nodusctl.attempts.events import (
     LaunchRefused,
     MachineSeen,
     OutcomeUnknown,
+    Recovered,
     ReleaseAsked,
     Remarked,
     SecretsPushed,
@@ -27,16 +29,22 @@ from nodusctl.attempts.intents import Intent, IntentState, StepKind
 from nodusctl.base.money import ZERO
 from nodusctl.base.redaction import clean
 from nodusctl.ledger.balances import balances
-from nodusctl.lifecycle.money import charge_of, final_entries, hold_returned
+from nodusctl.lifecycle.edges import hold_until
+from nodusctl.lifecycle.funding import held_until
+from nodusctl.lifecycle.money import charge_of, final_entries, hold_lowered, hold_returned
+from nodusctl.lifecycle.occurrences import started
 from nodusctl.lifecycle.offers import SHUTS_PROVIDER
 from nodusctl.lifecycle.situation import Situation
+from nodusctl.lifecycle.vanishing import last_seen_alive
 from nodusctl.lifecycle.volume_outcomes import with_holder
 from nodusctl.lifecycle.wanted import handled_now
 from nodusctl.lifecycle.written import Written, moved, with_condition
 from nodusctl.provider.agent import AgentAnswer
 from nodusctl.provider.machines import Machine, Release, ReleaseState
-from nodusctl.provider.replies import Refused, Unknown
-from nodusctl.state.status import Phase
+from nodusctl.provider.replies import Refused, Scope, Unknown
+from nodusctl.state.status import ObjectStatus, Phase
+
+_NOT_YET_READY = frozenset({Phase.STARTING, Phase.RECOVERING})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,12 +101,14 @@ def restore_refused(situation: Situation, intent: Intent, reply: Refused) -> Out
 
 
 def launched(situation: Situation, intent: Intent, machine: Machine) -> Outcome:
-    """A machine exists: the Workspace is Starting, and its home (where disks come along at launch) is in use."""
+    """A machine exists: the Workspace is Starting (a lost one stays Recovering), and its home, where it came along, is in use."""
     accepted = LaunchAccepted(time=situation.now, object_uid=situation.uid, attempt_uid=intent.attempt_uid, machine=machine)
     status = with_condition(situation.status, "Scheduled", True, "Placed", situation.now)
-    after, events = moved(situation, status, Phase.STARTING, "Placed", f"machine {machine.id} accepted")
+    phase = Phase.RECOVERING if situation.status.phase is Phase.RECOVERING else Phase.STARTING
+    after, events = moved(situation, status, phase, "Placed", f"machine {machine.id} accepted")
     statuses = {situation.uid: after, **with_holder(situation, intent.attempt_uid, machine.id, is_in_use=bool(machine.disk_ids))}
-    return Outcome(written=Written(events=(accepted, *events), statuses=statuses), intent=closed(intent, situation, "done"))
+    written = Written(events=(accepted, *started(situation), *events), statuses=statuses)
+    return Outcome(written=written, intent=closed(intent, situation, "done"))
 
 
 def launch_refused(situation: Situation, intent: Intent, reply: Refused) -> Outcome:
@@ -136,11 +146,15 @@ def machine_seen(situation: Situation, machine: Machine) -> Written | None:
     if attempt is None or attempt.machine is None or _same_report(attempt.machine, machine):
         return None
     event = MachineSeen(time=situation.now, object_uid=situation.uid, attempt_uid=attempt.uid, machine=machine)
-    return Written(events=(event,))
+    if machine.impaired == attempt.machine.impaired:
+        return Written(events=(event,))
+    is_impaired, reason = bool(machine.impaired), "StatusCheckFailed" if machine.impaired else "Answered"
+    status = with_condition(situation.status, "NodeUnreachable", is_impaired, reason, situation.now, message=machine.impaired)
+    return Written(events=(event,), statuses={situation.uid: status})
 
 
 def _same_report(before: Machine, now: Machine) -> bool:
-    keys = ("state", "reason", "ssh", "billing_started_at", "ended_at")
+    keys = ("state", "reason", "ssh", "billing_started_at", "ended_at", "impaired")
     return all(getattr(before, key) == getattr(now, key) for key in keys)
 
 
@@ -163,7 +177,7 @@ def secrets_pushed(situation: Situation, intent: Intent, answer: AgentAnswer, *,
         versions=_versions(intent),
         keys_digest=str(intent.request["keys_digest"]),
     )
-    ready = became_ready(situation, answer) if is_complete and situation.status.phase is Phase.STARTING else Written()
+    ready = became_ready(situation, answer) if is_complete and situation.status.phase in _NOT_YET_READY else Written()
     status = replace(ready.statuses.get(situation.uid, situation.status), handled_requests=handled_now(situation))
     written = Written(events=(pushed, *ready.events), statuses={situation.uid: status})
     return Outcome(written=written, intent=closed(intent, situation, "done"))
@@ -198,12 +212,77 @@ def became_ready(situation: Situation, answer: AgentAnswer) -> Written:
         tool_ports={tool.name: tool.port for tool in answer.tools if tool.port and tool.has_answered},
         home=answer.home,
     )
-    status = replace(situation.status, stop_reason="", observed_generation=situation.record.generation)
+    session = situation.status.session
+    if session is not None and session.ready_at is None:
+        session = replace(session, ready_at=ready_at)
+    status = replace(situation.status, stop_reason="", observed_generation=situation.record.generation, session=session)
+    status = with_condition(status, "NodeUnreachable", False, "Answered", situation.now)
     status = with_condition(status, "Ready", True, "ToolsAnswered", situation.now)
     status = with_condition(status, "SetupComplete", True, "ToolsAnswered", situation.now)
     status = with_condition(status, "Stopped", False, "Running", situation.now)
     after, events = moved(situation, status, Phase.RUNNING)
-    return Written(events=(ready, *edge_read_back(situation, answer), *events), statuses={situation.uid: after})
+    events = (ready, *edge_read_back(situation, answer), *_recovered(situation, attempt, ready_at), *events)
+    return Written(events=events, statuses={situation.uid: after})
+
+
+def _recovered(situation: Situation, attempt: Attempt, ready_at: datetime) -> tuple[Recovered, ...]:
+    """What the Attempt this one replaces is told: how long its session stood still."""
+    lost = next((one for one in situation.earlier if one.uid == attempt.replaces and one.interruption is not None), None)
+    if lost is None or lost.interruption is None:
+        return ()
+    seconds = max(int((ready_at - lost.interruption.time).total_seconds()), 0)
+    return (
+        Recovered(time=situation.now, object_uid=situation.uid, attempt_uid=lost.uid, successor_uid=attempt.uid, recovery_seconds=seconds),
+    )
+
+
+def renewed(situation: Situation, intent: Intent, answer: AgentAnswer) -> Outcome:
+    """The machine read back its new edge: what an earlier one no longer needs is given back."""
+    attempt = situation.attempt
+    if attempt is None or answer.remaining_seconds is None:
+        reply = Refused(code="NoHardEdge", scope=Scope.REQUEST, message="the machine has no armed edge")
+        return unreached(situation, refused(situation, intent, reply))
+    until = situation.now + timedelta(seconds=answer.remaining_seconds)
+    armed = EdgeArmed(
+        time=situation.now,
+        object_uid=situation.uid,
+        attempt_uid=attempt.uid,
+        until=until,
+        bound=str(intent.request["bound"]),
+        idle_seconds=int(intent.request["idle_seconds"]),
+    )
+    hold = hold_until(situation, attempt, until, balances(situation.entries))
+    back = hold_lowered(attempt, situation.entries, hold, situation.now)
+    status = with_condition(situation.status, "NodeUnreachable", False, "Answered", situation.now)
+    status = with_activity(status, answer)
+    status = held_until(status, until, armed.bound, situation.now)
+    return Outcome(
+        written=Written(events=(armed,), entries=back, statuses={situation.uid: status}), intent=closed(intent, situation, "done")
+    )
+
+
+def facts_read(situation: Situation, answer: AgentAnswer) -> Written | None:
+    """What a machine tells of its use; None where it is nothing new."""
+    status = with_activity(situation.status, answer)
+    return Written(statuses={situation.uid: status}) if status != situation.status else None
+
+
+def with_activity(status: ObjectStatus, answer: AgentAnswer) -> ObjectStatus:
+    """``status`` with the last use the machine told of, and what it was."""
+    latest = max(answer.activities, key=lambda one: one.time, default=None)
+    moment = answer.last_activity_at or (latest.time if latest is not None else None)
+    if moment is None or (status.last_activity_at is not None and moment <= status.last_activity_at):
+        return status
+    return replace(status, last_activity_at=moment, last_activity=clean(latest.detail) if latest is not None else "")
+
+
+def unreached(situation: Situation, outcome: Outcome) -> Outcome:
+    """A machine that runs and doesn't answer: said, and nothing else; a failing SSH proves no death."""
+    status = outcome.written.statuses.get(situation.uid, situation.status)
+    message = f"the machine runs and doesn't answer: {outcome.detail}"
+    status = with_condition(status, "NodeUnreachable", True, outcome.code or "NoAnswer", situation.now, message=message)
+    written = replace(outcome.written, statuses={**outcome.written.statuses, situation.uid: status})
+    return replace(outcome, written=written)
 
 
 def went_quiet(situation: Situation, intent: Intent, is_quiet: bool, detail: str) -> Outcome:
@@ -224,8 +303,9 @@ def released(situation: Situation, intent: Intent, release: Release) -> Outcome:
     ended_at = seen.ended_at or release.ended_at
     is_estimated = ended_at is None
     if ended_at is None:
-        edge = attempt.edge_at + attempt.terms.stop_bound if attempt.edge_at and attempt.terms else situation.now
-        ended_at = min(situation.now, edge)
+        was_gone = release.was_absent and not attempt.release_asked
+        last_known = last_seen_alive(situation) if was_gone else situation.now
+        ended_at = min(last_known, _self_stopped_at(situation, attempt) or situation.now)
     ended = CapacityEnded(
         time=situation.now, object_uid=situation.uid, attempt_uid=attempt.uid, ended_at=ended_at, is_estimated=is_estimated
     )
@@ -233,6 +313,14 @@ def released(situation: Situation, intent: Intent, release: Release) -> Outcome:
     return Outcome(
         written=Written(events=(ended, *_overrun(situation, ended_at)), entries=entries), intent=closed(intent, situation, "done")
     )
+
+
+def _self_stopped_at(situation: Situation, attempt: Attempt) -> datetime | None:
+    """When billing ended at the latest if the machine kept its edge; None where shutting itself down ends no bill (rule R10)."""
+    platform = situation.platform
+    if attempt.edge_at is None or attempt.terms is None or platform is None or not platform.self_stop_ends_billing:
+        return None
+    return attempt.edge_at + attempt.terms.stop_bound
 
 
 def _overrun(situation: Situation, ended_at: datetime) -> tuple[Remarked, ...]:

@@ -34,6 +34,7 @@ class Platform:
     size_granularity_bytes: int = 1
     tools: frozenset[str] = frozenset({"SSH"})
     prunes_revisions: bool = False
+    account: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +47,9 @@ class Rules:
     lookups_per_pass: int = 3
     calls_per_pass: int = 6
     quiesce_grace: timedelta = timedelta(seconds=30)
+    window_lead: timedelta = timedelta(minutes=15)
+    recoveries_per_session: int = 3
+    recovery_limit: timedelta = timedelta(minutes=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +57,7 @@ class Sightings:
     """What this pass has seen of the object's machine, and how often things went wrong. Never stored.
 
     ``attempt_uid`` is the Attempt all of it is about: the next Attempt's machine is another one, so it begins with nothing seen.
+    ``rates`` are today's by offer key, None before they were asked for (and a rate is None where nobody could say).
     ``failures`` counts, per step name, replies in a row that brought nothing; ``gone_looks`` counts looks that found the machine absent.
     """
 
@@ -63,6 +68,8 @@ class Sightings:
     asked_at: datetime | None = None
     asked_in_vain: str = ""
     gone_looks: int = 0
+    rates: Mapping[str, Money | None] | None = None
+    has_facts: bool = False
     failures: Mapping[str, int] = field(default_factory=dict)
     failed_at: Mapping[str, datetime] = field(default_factory=dict)
     failure_codes: Mapping[str, str] = field(default_factory=dict)
@@ -92,7 +99,11 @@ class SecretFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
-    """One object at one moment. ``attempt`` is the one now filling the slot; ``earlier`` all before it, oldest first."""
+    """One object at one moment. ``attempt`` is the one now filling the slot; ``earlier`` all before it, oldest first.
+
+    ``budget_left_usd`` is the least any Block Budget in scope has room for, ``funds_left_usd`` what is left of all that was granted; None
+    where nothing limits it (no Budget, post-paid). ``last_pass_at`` is when the last good pass saw this provider's machines.
+    """
 
     now: datetime
     project: str
@@ -110,6 +121,9 @@ class Situation:
     secrets: Mapping[str, SecretFacts] = field(default_factory=dict)
     login_keys: tuple[str, ...] = ()
     rules: Rules = Rules()
+    budget_left_usd: Money | None = None
+    funds_left_usd: Money | None = None
+    last_pass_at: datetime | None = None
 
     @property
     def uid(self) -> str:

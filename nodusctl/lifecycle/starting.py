@@ -9,13 +9,17 @@ from __future__ import annotations
 from datetime import datetime
 
 from nodusctl.base.durations import parse_duration
+from nodusctl.base.money import ZERO
 from nodusctl.lifecycle.edges import edge_of
 from nodusctl.lifecycle.homes import restore_is_pending
+from nodusctl.lifecycle.identity import refused_terms
 from nodusctl.lifecycle.offers import SHUTS_PROVIDER, Choice, choose
 from nodusctl.lifecycle.pacing import look_gap, retried, start_deadline
 from nodusctl.lifecycle.pinning import missing_secret
+from nodusctl.lifecycle.price_age import needs_prices, stale_words
 from nodusctl.lifecycle.situation import Situation
 from nodusctl.lifecycle.steps import (
+    AskPrices,
     AttachHome,
     CreateDisk,
     DropEmptyDisk,
@@ -35,6 +39,7 @@ from nodusctl.lifecycle.stopping import next_while_stopping
 from nodusctl.lifecycle.vanishing import is_dead, look_failed, next_gone_look
 from nodusctl.lifecycle.wanted import Aim, wanted
 from nodusctl.provider.machines import MachineState
+from nodusctl.state.status import StopReason
 from nodusctl.state.terms import Terms
 
 
@@ -44,7 +49,12 @@ def next_while_pending(situation: Situation) -> Step | Wait | GiveUp | None:
     if want.aim is Aim.GO:
         return Mark(what=MarkKind.TERMINATE, reason=str(want.reason), because="the owner deletes it")
     if want.aim is Aim.STOP:
-        return Mark(what=MarkKind.REST, reason=str(want.reason), because="the owner stops it before anything was allocated")
+        return Mark(what=MarkKind.REST, reason=str(want.reason), because=f"it is stopped ({want.reason}) before anything was allocated")
+    return next_while_placing(situation)
+
+
+def next_while_placing(situation: Situation) -> Step | Wait | GiveUp | None:
+    """From wanting a machine to asking for one, whether it is the first of its session or takes the place of a lost one."""
     if situation.home_is_missing:
         return GiveUp(code="NotFound", because="its Volume is not in the state")
     if _home_is_held_by_another(situation):
@@ -56,11 +66,15 @@ def next_while_pending(situation: Situation) -> Step | Wait | GiveUp | None:
         return GiveUp(code="NotFound", because=missing)
     if situation.attempt is None:
         return QueueAttempt(because="it wants capacity")
+    if needs_prices(situation):
+        return AskPrices(because="a start stays inside the approved prices, and an old one is asked again")
     choice = choose(situation)
     return _place(situation, choice.terms) if choice.terms is not None else _without_terms(situation, choice)
 
 
 def _without_terms(situation: Situation, choice: Choice) -> Step | Wait | GiveUp:
+    if choice.code == "PriceMoved":
+        return _without_price(situation, "PriceMoved", choice.message, "no price is inside its approval")
     if choice.code in SHUTS_PROVIDER:
         return GiveUp(code="ProviderNotReady", because=f"the provider refused the account: {choice.message}")
     if choice.back_at is None:
@@ -81,9 +95,21 @@ def _place(situation: Situation, terms: Terms) -> Step | Wait | GiveUp:
     platform = situation.platforms.get(terms.provider)
     if platform is None:
         return GiveUp(code="ProviderNotReady", because=f"the provider {terms.provider} is not ready")
-    if edge_of(situation, terms).is_too_small:
+    if stranger := refused_terms(situation, terms):
+        return stranger
+    stale = stale_words(situation, terms)
+    if stale:
+        return _without_price(situation, "PriceStale", stale, "its price is too old")
+    edge = edge_of(situation, terms)
+    if edge.is_too_small:
         left = "what is left of maxCostUSD doesn't pay for the start and a minute of work"
-        return Mark(what=MarkKind.FAIL, reason="CapTooSmall", message=left, because=left)
+        return _without_money(situation, "CapTooSmall", StopReason.MAX_COST_REACHED, left)
+    if edge.is_over_budget:
+        left = f"the hold of {edge.hold_usd.shown} is more than its Budgets have left ({(situation.budget_left_usd or ZERO).shown})"
+        return _without_money(situation, "BudgetExceeded", StopReason.BUDGET_EXCEEDED, left)
+    if edge.is_unfunded:
+        left = f"the hold of {edge.hold_usd.shown} is more than is left of what was granted ({(situation.funds_left_usd or ZERO).shown})"
+        return _without_money(situation, "InsufficientCredits", StopReason.UNFUNDED, left)
     home = situation.home
     if home is None or not platform.holds_volumes:
         return Launch(terms=terms, because="its terms are approved")
@@ -94,6 +120,21 @@ def _place(situation: Situation, terms: Terms) -> Step | Wait | GiveUp:
     if not standing.disk_id:
         return retried(situation, "create-disk", CreateDisk(terms=terms, because="its home has no disk yet"), "making the home's disk")
     return Launch(terms=terms, because="its terms are approved")
+
+
+def _without_money(situation: Situation, code: str, reason: StopReason, left: str) -> Mark:
+    """A start somebody asked for fails with its code; one that a window or a loss asked for is passed over and recorded."""
+    session = situation.status.session
+    if session is not None and session.is_unattended:
+        return Mark(what=MarkKind.SKIP_START, reason=str(reason), message=left, because=left)
+    return Mark(what=MarkKind.FAIL, reason=code, message=left, because=left)
+
+
+def _without_price(situation: Situation, code: str, message: str, because: str) -> Mark:
+    """The same for want of a price: nobody is told who didn't ask."""
+    session = situation.status.session
+    is_unattended = session is not None and session.is_unattended
+    return Mark(what=MarkKind.SKIP_START if is_unattended else MarkKind.FAIL, reason=code, message=message, because=because)
 
 
 def _home_is_held_by_another(situation: Situation) -> bool:
@@ -107,7 +148,7 @@ def next_while_starting(situation: Situation) -> Step | Wait | GiveUp | None:
     if want.aim is Aim.GO:
         return Mark(what=MarkKind.TERMINATE, reason=str(want.reason), because="the owner deletes it")
     if want.aim is Aim.STOP:
-        return Mark(what=MarkKind.BEGIN_STOP, reason=str(want.reason), because="the owner stops it")
+        return Mark(what=MarkKind.BEGIN_STOP, reason=str(want.reason), because=f"it is to stop ({want.reason})")
     if situation.attempt is not None and situation.attempt.stop_reason:
         return next_while_stopping(situation)
     if situation.sightings.looked_at is None:
@@ -116,9 +157,11 @@ def next_while_starting(situation: Situation) -> Step | Wait | GiveUp | None:
         return look_failed(situation)
     if is_dead(situation):
         return Mark(what=MarkKind.LOSE_START, reason="MachineLost", message=_last_words(situation), because="the machine ended early")
-    if start_deadline(situation) <= situation.now:
+    step = _next_once_seen(situation)
+    if isinstance(step, Wait) and start_deadline(situation) <= situation.now:
+        # Only once this pass has nothing more to try: with a pass each quarter of an hour a good machine is first asked after the bound.
         return Mark(what=MarkKind.LOSE_START, reason="StartTimeout", message=_last_words(situation), because="the start took too long")
-    return _next_once_seen(situation)
+    return step
 
 
 def _next_once_seen(situation: Situation) -> Step | Wait | GiveUp:

@@ -10,6 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from nodusctl.attempts.intents import Intent
+from nodusctl.lifecycle.windows import Opening
 from nodusctl.state.terms import Terms
 
 
@@ -29,6 +30,10 @@ class MarkKind(StrEnum):
     CLOSE_ATTEMPT = "close-attempt"
     REMOVE = "remove"
     DROP_RESTORE = "drop-restore"
+    BEGIN_RECOVERY = "begin-recovery"
+    SKIP_START = "skip-start"
+    SKIP_OPENING = "skip-opening"
+    SETTLE_WINDOWS = "settle-windows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +115,24 @@ class Probe(_Due):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Renew(_Due):
+    """Move the machine's edge: the hold is raised before it is told, and lowered after it has read back an earlier one."""
+
+    until: datetime
+    bound: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskPrices(_Due):
+    """Ask what the approved offers cost now: a start nobody watches stays inside the ceilings."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadFacts(_Due):
+    """Ask a machine that is about to end what was last done on it; it can't be asked afterwards."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Quiesce(_Due):
     """Close the door and end the user's processes."""
 
@@ -162,11 +185,12 @@ class DeleteDisk(_Due):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark(_Due):
-    """Write something down and go on."""
+    """Write something down and go on. ``opening`` is the one a start is for, or that is passed over."""
 
     what: MarkKind
     reason: str = ""
     message: str = ""
+    opening: Opening | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,6 +218,9 @@ Call = (
     | HandOverKeys
     | PushSecrets
     | Probe
+    | AskPrices
+    | ReadFacts
+    | Renew
     | Quiesce
     | Release
     | DetachHome

@@ -7,6 +7,7 @@ stop never reports Stopped before the release is confirmed, and save retries nev
 from __future__ import annotations
 
 from nodusctl.attempts.attempt import Attempt
+from nodusctl.lifecycle.funding import OUT_OF_MONEY, is_past_saving
 from nodusctl.lifecycle.homes import next_prune
 from nodusctl.lifecycle.pacing import retried
 from nodusctl.lifecycle.situation import Situation
@@ -29,7 +30,7 @@ def next_while_stopping(situation: Situation) -> Step | Wait | GiveUp | None:
 
 def _while_it_stands(situation: Situation, attempt: Attempt) -> Step | Wait | GiveUp:
     if not attempt.quiet_asked:
-        if attempt.timings.registered_at is None or is_dead(situation):
+        if attempt.timings.registered_at is None or attempt.interruption is not None or is_dead(situation):
             return Mark(what=MarkKind.SKIP_QUIESCE, because="the machine can't be asked to go quiet")
         return Quiesce(because="closing the door before the machine ends")
     platform = situation.platform
@@ -58,12 +59,16 @@ def _once_released(situation: Situation, attempt: Attempt) -> Step | Wait | Give
 def _needs_save(situation: Situation, attempt: Attempt) -> bool:
     if situation.home is None or attempt.home_is_settled or not situation.home.standing.disk_id:
         return False
+    if situation.status.phase is Phase.RECOVERING:
+        return False  # the live disk is the truth for what comes next; a revision now would only delay it
     return attempt.timings.ready_at is not None and not situation.record.discards_home
 
 
 def _save(situation: Situation) -> Step | Wait | GiveUp:
     if situation.failed_times("save") >= situation.rules.save_tries or _holds_compute_too_long(situation):
         return Mark(what=MarkKind.GIVE_UP_SAVE, message=situation.sightings.asked_in_vain, because="the save failed; the live disk is kept")
+    if situation.attempt is not None and not situation.attempt.is_released and is_past_saving(situation, situation.attempt):
+        return Mark(what=MarkKind.GIVE_UP_SAVE, message=OUT_OF_MONEY, because=OUT_OF_MONEY)
     assert situation.home is not None
     step = SaveHome(number=situation.home.standing.revision + 1, because="saving the home")
     return retried(situation, "save", step, "saving the home")
@@ -82,6 +87,11 @@ def _ending(attempt: Attempt) -> str:
 
 
 def _after_the_stop(situation: Situation) -> Step | Wait | GiveUp | None:
+    spare = next((one for one in situation.earlier if one.is_open and one.machine is not None), None)
+    if spare is not None and spare.machine is not None:
+        return GiveUp(
+            code="IntentUnsettled", because=f"its second machine {spare.machine.id} is not confirmed gone yet; the next tick goes on"
+        )
     if situation.status.phase is Phase.TERMINATING:
         return Mark(what=MarkKind.REMOVE, because="nothing of it is left outside")
     return Mark(what=MarkKind.REST, reason=situation.status.stop_reason, because="the stop is complete")

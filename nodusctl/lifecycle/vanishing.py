@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from nodusctl.lifecycle.edges import stop_at_of
+from nodusctl.attempts.attempt import Attempt
+from nodusctl.lifecycle.edges import REASON_OF
 from nodusctl.lifecycle.offers import SHUTS_PROVIDER
 from nodusctl.lifecycle.pacing import retried
 from nodusctl.lifecycle.situation import Situation
 from nodusctl.lifecycle.steps import GiveUp, Look, Wait
-from nodusctl.provider.machines import MachineState
+from nodusctl.provider.machines import Machine, MachineState
+from nodusctl.state.requests import declared_dead
 from nodusctl.state.status import StopReason
 
 ENDED = frozenset({MachineState.STOPPED, MachineState.TERMINATED, MachineState.FAILED})
-_BETWEEN_LOOKS = timedelta(seconds=1)
-_EDGE_SLACK = timedelta(minutes=5)
+_EDGE_SLACK = timedelta(seconds=30)
+_AFTER_EDGE = timedelta(minutes=5)
+_IDLE, _EDGE = frozenset({"idle", "Idle"}), frozenset({"edge", "EdgePassed"})
+"""Words in which a machine's end note, or its platform, says why it ended itself."""
 
 
 def look_failed(situation: Situation) -> Look | Wait | GiveUp:
@@ -25,40 +29,64 @@ def look_failed(situation: Situation) -> Look | Wait | GiveUp:
 
 
 def is_dead(situation: Situation) -> bool:
-    """True where the last look proves the machine's end: its state says so, or it was absent twice after the list lag."""
-    machine = situation.sightings.machine
-    if machine is None:
-        return False
-    if machine.state in ENDED:
+    """True where the machine's end is proved (lifecycle.md, "Proof of death"); a failing SSH alone proves nothing.
+
+    Its state says so; it was absent twice after the list lag; its enforced edge passed five minutes ago; or its owner said so.
+    """
+    machine, attempt = situation.sightings.machine, situation.attempt
+    if attempt is not None and attempt.machine is not None and declared_dead(situation.record.annotations) == attempt.machine.id:
         return True
-    return machine.state is MachineState.GONE and situation.sightings.gone_looks >= 2 and _lag_is_over(situation)
+    if machine is not None and machine.state in ENDED:
+        return True
+    if machine is not None and machine.state is MachineState.GONE and situation.sightings.gone_looks >= 2 and _lag_is_over(situation):
+        return True
+    is_unseen = machine is None or machine.state is MachineState.UNREADABLE
+    return is_unseen and _edge_is_long_past(situation)
+
+
+def _edge_is_long_past(situation: Situation) -> bool:
+    attempt, platform = situation.attempt, situation.platform
+    if attempt is None or attempt.edge_at is None or platform is None or not platform.self_stop_ends_billing:
+        return False
+    return attempt.edge_at + _AFTER_EDGE <= situation.now
 
 
 def next_gone_look(situation: Situation) -> datetime:
-    """When to look again for an absent machine: a second later, and not before the list lag is over."""
+    """When to look again for an absent machine: at once, and not before the list lag is over.
+
+    A pass of ``tick`` waits for nothing and remembers no look of an earlier one: with a gap between the looks it would never look twice.
+    """
     looked_at = situation.sightings.looked_at or situation.now
-    return max(looked_at + _BETWEEN_LOOKS, _lag_end(situation))
+    return max(looked_at, _lag_end(situation))
+
+
+def when_died(situation: Situation) -> datetime | None:
+    """The provider's own time of the machine's end; None where it doesn't say."""
+    return situation.sightings.machine.ended_at if situation.sightings.machine is not None else None
+
+
+def last_seen_alive(situation: Situation) -> datetime:
+    """When somebody last knew the machine to be there: a pass, or its own start. Where its provider forgot it, its cost ends there."""
+    timings = situation.attempt.timings if situation.attempt is not None else None
+    moments = (situation.last_pass_at, timings.ready_at, timings.acquired_at) if timings is not None else (situation.last_pass_at,)
+    return min(max((one for one in moments if one is not None), default=situation.now), situation.now)
 
 
 def stop_reason_of_dead(situation: Situation) -> StopReason:
-    """Why a dead machine ended: at its own edge it is what the edge stood for, else it was interrupted."""
-    attempt = situation.attempt
+    """Why a dead machine ended: what it or its platform says (idle, its edge), else by whether its edge had come, else it was lost."""
+    return reason_of_end(situation.attempt, situation.sightings.machine, situation.now)
+
+
+def reason_of_end(attempt: Attempt | None, machine: Machine | None, now: datetime) -> StopReason:
+    """The same from a report alone; ``now`` stands in for an end the provider gives no time of."""
+    if machine is not None and machine.reason in _IDLE:
+        return StopReason.IDLE
     if attempt is None or attempt.edge_at is None:
         return StopReason.INTERRUPTED
-    ended_at = (situation.sightings.machine and situation.sightings.machine.ended_at) or situation.now
-    if ended_at < attempt.edge_at - _EDGE_SLACK:
+    ended_at = (machine.ended_at if machine is not None else None) or now
+    if (machine is None or machine.reason not in _EDGE) and ended_at < attempt.edge_at - _EDGE_SLACK:
         return StopReason.INTERRUPTED
-    return _reason_of_edge(situation, attempt.timings.acquired_at or attempt.timings.queued_at, attempt.edge_at)
-
-
-def _reason_of_edge(situation: Situation, began_at: datetime, edge_at: datetime) -> StopReason:
-    """Which of the three bounds the edge was: the lease is the longest, so a nearer edge was stopAt or the money."""
-    if edge_at >= began_at + situation.rules.lease_term - _EDGE_SLACK:
-        return StopReason.LEASE_ENDED
-    stop_at = stop_at_of(situation)
-    if stop_at is not None and abs(edge_at - stop_at) <= _EDGE_SLACK:
-        return StopReason.SCHEDULE
-    return StopReason.MAX_COST_REACHED if situation.cap_usd is not None else StopReason.LEASE_ENDED
+    return REASON_OF.get(attempt.edge_bound, StopReason.LEASE_ENDED)
 
 
 def _lag_end(situation: Situation) -> datetime:

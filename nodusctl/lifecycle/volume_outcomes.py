@@ -27,9 +27,14 @@ def with_holder(situation: Situation, attempt_uid: str, machine_id: str, *, is_i
 
 def disk_made(situation: Situation, provider: str, location: str, disk: Disk) -> Written:
     """The home has its disk, and with it a place (rule R7)."""
-    home = _home(situation)
+    home, platform = _home(situation), situation.platforms.get(provider)
     standing = VolumeStanding(
-        provider=provider, location=disk.location or location, zone=disk.zone, disk_id=disk.id, size_bytes=disk.size_bytes
+        provider=provider,
+        location=disk.location or location,
+        zone=disk.zone,
+        disk_id=disk.id,
+        size_bytes=disk.size_bytes,
+        account=platform.account if platform is not None else "",
     )
     event = DiskMade(
         time=situation.now,

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from nodusctl.lifecycle.edges import MONEY_BOUNDS, REASON_OF, cap_edge, session_stop_at
+from nodusctl.lifecycle.funding import MONEY, saving_lead
 from nodusctl.lifecycle.situation import Situation
+from nodusctl.state.records import Record
 from nodusctl.state.requests import PRUNE_REQUEST, RESTORE_REQUEST
-from nodusctl.state.status import StopReason
+from nodusctl.state.status import ObjectStatus, Phase, StopReason
 
 STOP_REQUEST = "nodus.dev/stop-requested-at"
 START_REQUEST = "nodus.dev/start-requested-at"
@@ -21,6 +24,9 @@ _ACTION_OF = {
     RESTORE_REQUEST: "restore",
     PRUNE_REQUEST: "prune",
 }
+
+
+_IN_SESSION = frozenset({Phase.PENDING, Phase.STARTING, Phase.RUNNING, Phase.RECOVERING})
 
 
 class Aim(StrEnum):
@@ -40,12 +46,38 @@ class Wanted:
 
 
 def wanted(situation: Situation) -> Wanted:
-    """The owner's word, in the order delete, owner stop, run (lifecycle.md: "in this order when several are due")."""
+    """Delete, owner stop, money, stopAt, lease end, run: in this order when several are due (lifecycle.md).
+
+    Idle isn't among them: the machine judges it alone and ends itself, which is then read from it.
+    """
     if situation.record.deletion_requested_at is not None:
         return Wanted(Aim.GO, StopReason.DELETED)
     if situation.record.spec.get("state") == "Stopped" or is_asked(situation, STOP_REQUEST):
         return Wanted(Aim.STOP, StopReason.OWNER)
-    return Wanted(Aim.RUN)
+    due = due_stop(situation)
+    return Wanted(Aim.STOP, due) if due is not None else Wanted(Aim.RUN)
+
+
+def due_stop(situation: Situation) -> StopReason | None:
+    """The stop that money or the clock calls for in the session under way; None where none is due."""
+    if situation.status.phase not in _IN_SESSION:
+        return None
+    attempt, now = situation.attempt, situation.now
+    edge_at = attempt.edge_at if attempt is not None and attempt.machine is not None and not attempt.stop_reason else None
+    at_edge = REASON_OF.get(attempt.edge_bound, StopReason.LEASE_ENDED) if attempt is not None and edge_at and edge_at <= now else None
+    if at_edge in MONEY:
+        return at_edge
+    by_cap = cap_edge(situation, attempt) if attempt is not None and edge_at is not None else None
+    if by_cap is not None and by_cap <= now:
+        return StopReason.MAX_COST_REACHED
+    if attempt is not None and edge_at is not None and attempt.edge_bound in MONEY_BOUNDS:
+        lead = saving_lead(situation, attempt)
+        if lead and edge_at - lead <= now:
+            return REASON_OF[attempt.edge_bound]
+    stop_at = session_stop_at(situation)
+    if stop_at is not None and stop_at <= now:
+        return StopReason.SCHEDULE
+    return at_edge
 
 
 def is_asked(situation: Situation, annotation: str) -> bool:
@@ -58,3 +90,9 @@ def handled_now(situation: Situation) -> dict[str, str]:
     """``status.handledRequests`` once every present request is acted on."""
     present = {action: situation.record.annotations[key] for key, action in _ACTION_OF.items() if key in situation.record.annotations}
     return {**situation.status.handled_requests, **present}
+
+
+def has_open_request(record: Record, status: ObjectStatus) -> bool:
+    """True while a record asks for something that was not acted on yet."""
+    requests = (START_REQUEST, STOP_REQUEST, RESTART_REQUEST)
+    return any(key in record.annotations and status.handled_requests.get(_ACTION_OF[key]) != record.annotations[key] for key in requests)

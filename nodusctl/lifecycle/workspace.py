@@ -5,17 +5,24 @@ Phases move only here (``Mark``) and in the outcomes of a step; nothing else dec
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from nodusctl.attempts.intents import Intent, StepKind
+from nodusctl.lifecycle.opening import next_opening_step
 from nodusctl.lifecycle.pacing import retried, start_deadline
 from nodusctl.lifecycle.pinning import missing_secret
+from nodusctl.lifecycle.recovering import next_of_dead, next_while_recovering
+from nodusctl.lifecycle.renewing import next_renewal
 from nodusctl.lifecycle.settling import PUSHES, settle
 from nodusctl.lifecycle.situation import Situation
 from nodusctl.lifecycle.starting import next_while_pending, next_while_starting
-from nodusctl.lifecycle.steps import Abandon, GiveUp, Look, Mark, MarkKind, PushSecrets, Resend, Step, Wait
+from nodusctl.lifecycle.steps import Abandon, GiveUp, Look, Mark, MarkKind, PushSecrets, ReadFacts, Renew, Resend, Step, Wait
 from nodusctl.lifecycle.stopping import next_while_stopping
-from nodusctl.lifecycle.vanishing import is_dead, look_failed, next_gone_look, stop_reason_of_dead
-from nodusctl.lifecycle.wanted import REFRESH_REQUEST, RESTART_REQUEST, START_REQUEST, Aim, is_asked, wanted
-from nodusctl.state.status import Phase
+from nodusctl.lifecycle.vanishing import is_dead, look_failed, next_gone_look
+from nodusctl.lifecycle.wanted import REFRESH_REQUEST, RESTART_REQUEST, START_REQUEST, STOP_REQUEST, Aim, is_asked, wanted
+from nodusctl.state.status import Phase, StopReason
+
+FACTS_BEFORE_EDGE = timedelta(minutes=5)
 
 
 def next_workspace_step(situation: Situation) -> Step | Wait | GiveUp | None:
@@ -27,8 +34,10 @@ def next_workspace_step(situation: Situation) -> Step | Wait | GiveUp | None:
             return next_while_pending(situation)
         case Phase.STARTING:
             return next_while_starting(situation)
-        case Phase.RUNNING | Phase.RECOVERING:
+        case Phase.RUNNING:
             return _next_while_running(situation)
+        case Phase.RECOVERING:
+            return next_while_recovering(situation)
         case Phase.STOPPING | Phase.TERMINATING:
             return next_while_stopping(situation)
         case Phase.STOPPED | Phase.FAILED | Phase.READY:
@@ -64,27 +73,46 @@ def _next_while_running(situation: Situation) -> Step | Wait | GiveUp | None:
     want = wanted(situation)
     if want.aim is Aim.GO:
         return Mark(what=MarkKind.TERMINATE, reason=str(want.reason), because="the owner deletes it")
-    if want.aim is Aim.STOP:
+    if want.reason is StopReason.OWNER:
         return Mark(what=MarkKind.BEGIN_STOP, reason=str(want.reason), because="the owner stops it")
-    if is_asked(situation, RESTART_REQUEST):
-        return Mark(what=MarkKind.BEGIN_RESTART, reason="Owner", because="the owner restarts it")
     if situation.sightings.looked_at is None:
         return Look(because="what was known of the machine is from an earlier pass")
+    if is_dead(situation):
+        return next_of_dead(situation)
+    if want.aim is Aim.STOP:
+        return Mark(what=MarkKind.BEGIN_STOP, reason=str(want.reason), because=f"it is to stop ({want.reason})")
+    if is_asked(situation, RESTART_REQUEST):
+        return Mark(what=MarkKind.BEGIN_RESTART, reason="Owner", because="the owner restarts it")
     if situation.failed_times("look"):
         return look_failed(situation)
-    if is_dead(situation):
-        return Mark(what=MarkKind.BEGIN_STOP, reason=str(stop_reason_of_dead(situation)), because="its machine has ended")
     if situation.sightings.gone_looks and next_gone_look(situation) <= situation.now:
         return Look(because="an absent machine is looked for twice")
     if situation.sightings.gone_looks:
         return Wait(until=next_gone_look(situation), because="an absent machine is looked for twice")
+    return _next_on_a_living_machine(situation)
+
+
+def _next_on_a_living_machine(situation: Situation) -> Step | Wait | GiveUp | None:
+    renewal = next_renewal(situation)
+    if isinstance(renewal, Renew):
+        return renewal
     if needs_push(situation):
         if missing := missing_secret(situation):
             return GiveUp(code="NotFound", because=missing)
         return retried(situation, "push", PushSecrets(because="its secrets or login keys changed"), "pushing the secrets")
     if is_asked(situation, START_REQUEST) or situation.status.observed_generation != situation.record.generation:
         return Mark(what=MarkKind.SETTLE_SPEC, because="the new spec needs no restart")
-    return None
+    if renewal is None and _ends_soon(situation):
+        return ReadFacts(because="it ends soon, and can't be asked afterwards")
+    return renewal
+
+
+def _ends_soon(situation: Situation) -> bool:
+    """True once in a pass, in the last minutes before the edge: otherwise a pass opens no ssh."""
+    attempt = situation.attempt
+    if attempt is None or attempt.edge_at is None or situation.sightings.has_facts:
+        return False
+    return attempt.edge_at - situation.now <= FACTS_BEFORE_EDGE
 
 
 def needs_push(situation: Situation) -> bool:
@@ -108,4 +136,6 @@ def _next_at_rest(situation: Situation) -> Step | Wait | GiveUp | None:
         return Mark(what=MarkKind.SETTLE_SPEC, because="the new spec needs nothing now")
     if want.aim is Aim.STOP and situation.status.phase is Phase.FAILED:
         return Mark(what=MarkKind.REST, reason="Owner", because="the owner stops it")
-    return None
+    if is_asked(situation, STOP_REQUEST):
+        return Mark(what=MarkKind.SETTLE_SPEC, because="it is stopped already")
+    return next_opening_step(situation)

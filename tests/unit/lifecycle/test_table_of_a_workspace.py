@@ -183,8 +183,13 @@ class TestStarting:
 
     def test_past_its_bound_the_start_is_lost(self) -> None:
         late = NOW + timedelta(minutes=10)
-        step = next_step(self.starting(sightings=given.sightings(looked_at=late), now=late))
-        assert is_mark(MarkKind.LOSE_START, step, "StartTimeout")
+        asked = given.sightings(looked_at=late, asked_at=late)
+        assert is_mark(MarkKind.LOSE_START, next_step(self.starting(given.launched(), sightings=asked, now=late)), "StartTimeout")
+
+    def test_past_its_bound_a_machine_that_was_not_asked_yet_in_this_pass_is_asked_first(self) -> None:
+        late = NOW + timedelta(minutes=15)
+        step = next_step(self.starting(given.launched(), sightings=given.sightings(looked_at=late), now=late))
+        assert isinstance(step, Probe)
 
     def test_the_bound_is_judged_after_an_observation_of_the_same_pass(self) -> None:
         assert isinstance(next_step(self.starting(sightings=Sightings(), now=NOW + timedelta(minutes=30))), Look)
@@ -245,23 +250,24 @@ class TestRunning:
         handled = {"handled_requests": {"restart": "2026-03-02T09:00:00Z"}}
         assert next_step(self.running(record=asked, status=handled)) is None
 
-    def test_a_machine_that_died_is_stopped_as_interrupted(self) -> None:
+    def test_a_machine_that_died_is_replaced(self) -> None:
         dead = given.sightings(given.machine(MachineState.TERMINATED, ended_at=NOW))
-        assert is_mark(MarkKind.BEGIN_STOP, next_step(self.running(sightings=dead)), "Interrupted")
+        assert is_mark(MarkKind.BEGIN_RECOVERY, next_step(self.running(sightings=dead)), "Interrupted")
 
     @pytest.mark.parametrize(
-        ("spec", "edge", "reason"),
-        [
-            ({}, timedelta(hours=8), "LeaseEnded"),
-            ({"maxCostUSD": "0.50"}, timedelta(hours=2), "MaxCostReached"),
-            ({"schedule": {"stopAt": "2026-03-02T11:00:00Z"}, "maxCostUSD": "5.00"}, timedelta(hours=2), "Schedule"),
-        ],
+        ("bound", "reason"),
+        [("lease", "LeaseEnded"), ("cap", "MaxCostReached"), ("schedule", "Schedule"), ("budget", "BudgetExceeded")],
     )
-    def test_a_machine_that_ended_at_its_own_edge_says_which_edge_it_was(self, spec: dict[str, Any], edge: timedelta, reason: str) -> None:
-        dead = given.sightings(given.machine(MachineState.STOPPED, ended_at=NOW + edge))
-        made = given.launched(ready=True, edge_at=NOW + edge)
-        step = next_step(situation(Phase.RUNNING, made, sightings=dead, record=given.record(spec=spec), now=NOW + timedelta(hours=10)))
+    def test_a_machine_that_ended_at_its_own_edge_says_which_edge_it_was(self, bound: str, reason: str) -> None:
+        edge_at = NOW + timedelta(hours=2)
+        dead = given.sightings(given.machine(MachineState.STOPPED, ended_at=edge_at))
+        made = given.launched(ready=True, edge_at=edge_at, edge_bound=bound)
+        step = next_step(situation(Phase.RUNNING, made, sightings=dead, now=NOW + timedelta(hours=10)))
         assert is_mark(MarkKind.BEGIN_STOP, step, reason)
+
+    def test_a_machine_that_ended_because_nobody_used_it_says_so(self) -> None:
+        idle = given.sightings(given.machine(MachineState.STOPPED, ended_at=NOW, reason="idle"))
+        assert is_mark(MarkKind.BEGIN_STOP, next_step(self.running(sightings=idle)), "Idle")
 
     def test_a_machine_that_may_not_be_read_is_not_gone(self) -> None:
         blind = Sightings(looked_at=NOW, failures={"look": 1}, failed_at={"look": NOW}, failure_codes={"look": "Forbidden"})
