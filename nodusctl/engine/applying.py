@@ -18,6 +18,7 @@ from nodusctl.engine.refusing import facts_moved, secret_moved, stale_diagnostic
 from nodusctl.engine.repricing import RateOf, reprice
 from nodusctl.engine.sealing_secrets import sealed_values
 from nodusctl.engine.secret_values import fingerprints
+from nodusctl.engine.thresholds import note_thresholds
 from nodusctl.executor.drive import drive
 from nodusctl.executor.outside import Outside
 from nodusctl.executor.runs import Interrupts, Limits, ObjectOutcome
@@ -217,7 +218,9 @@ def _drive(
     addresses = {standing.record.address: standing.record.uid for standing in snapshot}
     objects = [(addresses[address], address) for address in touched if address in addresses and address.kind in _DRIVEN]
     limits = Limits(parallelism=settings.parallelism, timeout=settings.timeout)
-    return drive(outside, objects, addresses, limits, interrupts)
+    outcomes = drive(outside, objects, addresses, limits, interrupts)
+    note_thresholds(outside)
+    return outcomes
 
 
 _DRIVEN = frozenset({"workspace", "volume"})

@@ -26,13 +26,14 @@ class CurrentRates:
         self._offers: dict[str, Mapping[str, Offer]] = {}
 
     def __call__(self, terms: Terms, now: datetime) -> Money | None:
-        """The rate now; None where the provider can't be asked or no longer sells this."""
+        """The rate now; None where the provider can't be asked or no longer sells this, and where all there is is the same old price."""
         offer = self._offers_of(terms.provider).get(terms.offer_key)
         if offer is None:
             return None
         type_name = self._providers.get(terms.provider).description.type
         configured = self._configured.get(terms.provider)
-        return holds_price(offer, self._prices.book(), now, configured, provider_type=type_name).rate
+        price = holds_price(offer, self._prices.book(), now, configured, provider_type=type_name)
+        return None if price.is_old and price.rate == terms.rate_usd_per_hour else price.rate
 
     def _offers_of(self, instance: str) -> Mapping[str, Offer]:
         if instance not in self._offers:

@@ -5,45 +5,40 @@ Computed when asked for, never stored: a stored sum could only be old.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from nodusctl.base.money import ZERO, Money
+from nodusctl.base.ids import Address
+from nodusctl.base.money import ZERO
 from nodusctl.base.timestamps import format_time
-from nodusctl.ledger.balances import balances, month_of, spent
-from nodusctl.ledger.entries import Entry
-from nodusctl.planner.budgets import selects
+from nodusctl.ledger.balances import month_of
+from nodusctl.ledger.budgets import budget_rule
+from nodusctl.ledger.room import Tally
+from nodusctl.state.records import Record
 from nodusctl.state.snapshot import Snapshot
 from nodusctl.state.status import ObjectStatus
 
 
-def budget_status(
-    spec: Mapping[str, Any], status: ObjectStatus, snapshot: Snapshot, entries: Iterable[Entry], *, project: str, now: datetime
-) -> dict[str, Any]:
+def budget_status(record: Record, status: ObjectStatus, snapshot: Snapshot, tally: Tally, *, project: str, now: datetime) -> dict[str, Any]:
     """BudgetStatus as JSON. Charges of removed objects count where the Budget has no selector, as in a plan."""
-    kept = tuple(entries)
-    scope = spec.get("scope") or {}
-    is_monthly = spec.get("period", "Monthly") == "Monthly"
-    start, end = month_of(now)
-    uids = _covered(scope, snapshot, project)
-    held_now = balances(kept)
-    used = spent(kept, uids, start if is_monthly else None)
-    held = held_now.whole.held if uids is None else held_now.among(uids).held
-    limit = Money.parse(str(spec["limitUSD"]))
-    is_exceeded = used + held >= limit
+    rule = budget_rule(record.address, record.spec)
+    guard = rule.guard(project, labels_by_uid(snapshot), now)
+    spent, held = tally.charged(guard.objects, guard.since), tally.held(guard.objects)
+    used, (start, end) = spent + held, month_of(now)
+    is_exceeded = used >= rule.limit
     return {
-        "spentUSD": str(used),
+        "spentUSD": str(spent),
         "heldUSD": str(held),
-        "remainingUSD": str(max(limit - used - held, ZERO)),
-        "percentUsed": (used + held).micro * 100 // limit.micro,
-        **({"currentPeriod": {"startTime": format_time(start), "endTime": format_time(end)}} if is_monthly else {}),
+        "remainingUSD": str(max(rule.limit - used, ZERO)),
+        "percentUsed": used.micro * 100 // rule.limit.micro,
+        **({"currentPeriod": {"startTime": format_time(start), "endTime": format_time(end)}} if rule.is_monthly else {}),
         "conditions": [
             {
                 "type": "Exceeded",
                 "status": "True" if is_exceeded else "False",
                 "reason": "LimitReached" if is_exceeded else "WithinLimit",
-                "message": f"{(used + held).shown} of {limit.shown} spent or held.",
+                "message": f"{used.shown} of {rule.limit.shown} spent or held.",
                 "observedGeneration": status.observed_generation,
             }
         ],
@@ -51,10 +46,16 @@ def budget_status(
     }
 
 
-def _covered(scope: Mapping[str, Any], snapshot: Snapshot, project: str) -> set[str] | None:
-    """Uids it binds; None for all of this state, removed objects too."""
-    named = scope.get("project")
-    if named and named != project:
-        return set()
-    selector = scope.get("selector")
-    return {one.record.uid for one in snapshot if selects(selector, one.record.labels)} if selector else None
+def labels_by_uid(snapshot: Snapshot) -> Mapping[str, Mapping[str, str]]:
+    """Labels of everything the state has, for Budgets with a selector."""
+    return {one.record.uid: one.record.labels for one in snapshot}
+
+
+def bound_by(address: Address, snapshot: Snapshot, project: str) -> tuple[Address, ...]:
+    """Workspaces and Functions that count for a Budget, by address."""
+    standing = snapshot.get(address)
+    if standing is None:
+        return ()
+    rule = budget_rule(address, standing.record.spec)
+    counted = (one.record for one in snapshot if one.record.address.kind in {"workspace", "function"})
+    return tuple(sorted(one.address for one in counted if rule.covers(project, one.labels)))

@@ -20,18 +20,22 @@ from nodusctl.attempts.events import (
     HomeNotSaved,
     HomeRestored,
     HomeSaved,
+    Interrupted,
     KeysHandedOver,
     LaunchAccepted,
     LaunchRefused,
     MachineSeen,
+    OccurrenceUsed,
     OutcomeUnknown,
     PhaseChanged,
+    Recovered,
     ReleaseAsked,
     Remarked,
     RevisionDropped,
     SecretsPushed,
     StopAsked,
     TermsFrozen,
+    ThresholdCrossed,
     WentQuiet,
 )
 from nodusctl.base.timestamps import format_time
@@ -72,8 +76,13 @@ def _words(event: Event) -> _Words:
             return _disk_words(event)
         case HomeSaved() | HomeNotSaved() | HomeRestored() | RevisionDropped():
             return _home_words(event)
+        case Interrupted() | Recovered() | OccurrenceUsed():
+            return _session_words(event)
         case PhaseChanged():
             return "PhaseChanged", f"{event.before or 'new'} to {event.after}" + (f": {event.reason}" if event.reason else "")
+        case ThresholdCrossed():
+            used = f"{event.used_usd.shown} of {event.limit_usd.shown}"
+            return "Threshold", f"{used} spent or held: {event.percent} % reached ({event.period})"
         case Remarked():
             return event.code, event.message
         case _:
@@ -130,6 +139,20 @@ def _stop_words(event: StopAsked | WentQuiet | ReleaseAsked | CapacityEnded | At
             return "Ended", f"billing ended at {format_time(event.ended_at.replace(microsecond=0))}{estimated}"
         case AttemptClosed():
             return "Closed", f"attempt {event.phase}" + (f": {event.reason}" if event.reason else "")
+        case _:
+            assert_never(event)
+
+
+def _session_words(event: Interrupted | Recovered | OccurrenceUsed) -> _Words:
+    match event:
+        case Interrupted():
+            ended_at = format_time(event.ended_at.replace(microsecond=0))
+            return "Interrupted", f"the machine was lost at {ended_at} ({event.trigger}), noticed {event.lost_seconds} s later"
+        case Recovered():
+            return "Recovered", f"the session goes on, {event.recovery_seconds} s after its machine was lost"
+        case OccurrenceUsed():
+            why = f": {event.reason}" + (f", {event.message}" if event.message else "") if event.reason else ""
+            return "Window", f"the window of {event.occurrence} {event.outcome.replace('-', ' ')}{why}"
         case _:
             assert_never(event)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from nodusctl.base.diagnostics import Diagnostic, error
@@ -19,7 +19,8 @@ from nodusctl.engine.inspect_budgets import budget_status
 from nodusctl.engine.inspect_receipts import entries_by_attempt, receipt_of
 from nodusctl.engine.inspect_selector import Selector
 from nodusctl.engine.inspect_status import status_document
-from nodusctl.ledger.entries import Entry
+from nodusctl.engine.inspect_times import DEFAULT_LEAD
+from nodusctl.ledger.room import Tally
 from nodusctl.ports.journal import Journal, StoredObject
 from nodusctl.resources.kinds import API_VERSION, KINDS, KindFacts
 from nodusctl.state.requests import OWN_REQUESTS
@@ -51,7 +52,9 @@ class Found:
     missing: tuple[Diagnostic, ...] = ()
 
 
-def find_objects(wanted: Sequence[Wanted], selector: Selector, *, journal: Journal, project: str, now: datetime) -> Found:
+def find_objects(
+    wanted: Sequence[Wanted], selector: Selector, *, journal: Journal, project: str, now: datetime, lead: timedelta = DEFAULT_LEAD
+) -> Found:
     """Objects by kind or by name; a selector narrows lists and, as kubectl has it, named ones too."""
     snapshot = journal.snapshot()
     seen: list[Seen] = []
@@ -60,7 +63,7 @@ def find_objects(wanted: Sequence[Wanted], selector: Selector, *, journal: Journ
         if one.kind.kind == "Attempt":
             ones = _attempts(selector, journal=journal, project=project, now=now)
         else:
-            ones = _records(one, snapshot, selector, journal=journal, project=project, now=now)
+            ones = _records(one, snapshot, selector, journal=journal, project=project, now=now, lead=lead)
         named = [found for found in ones if not one.name or found.address.name == one.name]
         if one.name and not named:
             known = [standing.record.address.name for standing in snapshot if standing.record.address.kind == one.kind.singular]
@@ -69,13 +72,21 @@ def find_objects(wanted: Sequence[Wanted], selector: Selector, *, journal: Journ
     return Found(seen=tuple(seen), missing=tuple(missing))
 
 
-def envelope(stored: StoredObject, snapshot: Snapshot, *, project: str, now: datetime, entries: Sequence[Entry] = ()) -> dict[str, Any]:
-    """One object as ``get -o yaml`` prints it. ``entries`` are the whole ledger, which only a Budget needs."""
+def envelope(
+    stored: StoredObject,
+    snapshot: Snapshot,
+    *,
+    project: str,
+    now: datetime,
+    tally: Tally | None = None,
+    lead: timedelta = DEFAULT_LEAD,
+) -> dict[str, Any]:
+    """One object as ``get -o yaml`` prints it. ``tally`` are the ledger's sums, which only a Budget needs."""
     record = stored.record
     if record.address.kind == "budget":
-        status = budget_status(record.spec, stored.status, snapshot, entries, project=project, now=now)
+        status = budget_status(record, stored.status, snapshot, tally or Tally(), project=project, now=now)
     else:
-        status = status_document(stored, snapshot, now=now)
+        status = status_document(stored, snapshot, now=now, lead=lead)
     facts = next((kind for kind in KINDS.values() if kind.singular == record.address.kind), None)
     is_org = facts is not None and facts.is_org
     metadata = {
@@ -99,7 +110,9 @@ def envelope(stored: StoredObject, snapshot: Snapshot, *, project: str, now: dat
     )
 
 
-def _records(wanted: Wanted, snapshot: Snapshot, selector: Selector, *, journal: Journal, project: str, now: datetime) -> list[Seen]:
+def _records(
+    wanted: Wanted, snapshot: Snapshot, selector: Selector, *, journal: Journal, project: str, now: datetime, lead: timedelta
+) -> list[Seen]:
     records = [
         standing.record
         for standing in snapshot
@@ -108,11 +121,11 @@ def _records(wanted: Wanted, snapshot: Snapshot, selector: Selector, *, journal:
         and selector(standing.record.labels)
     ]
     stored = journal.load_many(record.uid for record in records)
-    entries = journal.entries() if records and wanted.kind.kind == "Budget" else ()
+    tally = journal.tally() if records and wanted.kind.kind == "Budget" else None
     return _sorted(
         Seen(
             address=record.address,
-            document=envelope(stored[record.uid], snapshot, project=project, now=now, entries=entries),
+            document=envelope(stored[record.uid], snapshot, project=project, now=now, tally=tally, lead=lead),
             stored=stored[record.uid],
         )
         for record in records

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
+from nodusctl.attempts.attempt import Attempt
 from nodusctl.attempts.intents import Intent
 from nodusctl.base.diagnostics import error
 from nodusctl.base.exits import UserError
@@ -17,21 +18,26 @@ from nodusctl.engine.inspect_history import Happening, happenings
 from nodusctl.engine.inspect_objects import envelope
 from nodusctl.engine.inspect_receipts import Receipt, entries_by_attempt, receipt_of
 from nodusctl.engine.inspect_status import receipts_of
+from nodusctl.engine.inspect_times import DEFAULT_LEAD, Times, times_of
 from nodusctl.plan.costs import CostLine
 from nodusctl.plan.plan import Plan
 from nodusctl.ports.journal import Journal, JournalRow, StoredObject
 from nodusctl.state.terms import Approval, Terms
 
+_SHORT_UID = 8
+"""As many characters of a uid as receipts show where names are equal."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """One object with its Attempts, its open intents and what happened to it. ``stored`` is None for an Attempt."""
+    """One object with its Attempts, open intents and what happened to it. An Attempt has no ``stored``; only a Workspace has ``times``."""
 
     address: Address
     stored: StoredObject | None
     document: Mapping[str, Any]
     receipts: tuple[Receipt, ...]
     history: tuple[Happening, ...]
+    times: Times | None = None
 
     @property
     def open_intents(self) -> tuple[Intent, ...]:
@@ -50,6 +56,7 @@ class AttemptFacts:
 
     ``approval`` is the owner's last one; ``is_in_force`` says whether it is the one this Attempt was placed under (a later plan replaces
     it). ``reviewed`` is the cost line of the kept plan behind it: the funnel of offers and the estimate; None where the plan isn't kept.
+    ``namesakes`` are other Attempts of the same name, newest first: an object that is removed and made again counts from 1 again.
     """
 
     receipt: Receipt
@@ -57,6 +64,7 @@ class AttemptFacts:
     is_in_force: bool
     reviewed: CostLine | None
     history: tuple[Happening, ...]
+    namesakes: tuple[Attempt, ...] = ()
 
     @property
     def approved(self) -> tuple[Terms, ...]:
@@ -64,7 +72,7 @@ class AttemptFacts:
         return self.approval.terms if self.approval is not None else ()
 
 
-def describe(address: Address, *, journal: Journal, project: str, now: datetime) -> Description:
+def describe(address: Address, *, journal: Journal, project: str, now: datetime, lead: timedelta = DEFAULT_LEAD) -> Description:
     """Everything about the object at ``address``; UserError (NotFound) where there is none."""
     if address.kind == "attempt":
         return _attempt_description(address.name, journal=journal, project=project, now=now)
@@ -76,9 +84,12 @@ def describe(address: Address, *, journal: Journal, project: str, now: datetime)
     return Description(
         address=address,
         stored=stored,
-        document=envelope(stored, snapshot, project=project, now=now, entries=journal.entries() if address.kind == "budget" else ()),
+        document=envelope(
+            stored, snapshot, project=project, now=now, tally=journal.tally() if address.kind == "budget" else None, lead=lead
+        ),
         receipts=receipts_of(stored, now=now),
         history=happenings(_events_about(address, stored.record.uid, journal)),
+        times=times_of(stored, now=now, lead=lead) if address.kind == "workspace" else None,
     )
 
 
@@ -110,9 +121,12 @@ def no_plan(plan_hash: str) -> Plan | None:
 
 
 def explain_attempt(name: str, *, journal: Journal, now: datetime, kept_plan: KeptPlan = no_plan) -> AttemptFacts:
-    """The facts behind one Attempt, by its name (``lab-1``) or uid; UserError (NotFound) where there is none."""
+    """The facts behind one Attempt, by its name (``lab-1``: the newest of that name), its uid or its uid's first 8 characters.
+
+    UserError (NotFound) where there is none.
+    """
     attempts = journal.attempts()
-    attempt = next((one for one in attempts if name in {one.name, one.uid}), None)
+    attempt = next((one for one in reversed(attempts) if _is_called(one, name)), None)
     if attempt is None:
         raise UserError(_not_found(Address("attempt", name), [f"attempt/{one.name}" for one in attempts]))
     owner = journal.load(attempt.owner_uid)
@@ -125,7 +139,12 @@ def explain_attempt(name: str, *, journal: Journal, now: datetime, kept_plan: Ke
         is_in_force=approval is not None and approval.approved_at <= attempt.timings.queued_at,
         reviewed=_reviewed(attempt.owner, approval, kept_plan),
         history=happenings(rows),
+        namesakes=tuple(one for one in reversed(attempts) if one.name == attempt.name and one.uid != attempt.uid),
     )
+
+
+def _is_called(attempt: Attempt, word: str) -> bool:
+    return word in {attempt.name, attempt.uid, attempt.uid[:_SHORT_UID]}
 
 
 def _reviewed(owner: Address, approval: Approval | None, kept_plan: KeptPlan) -> CostLine | None:

@@ -45,9 +45,21 @@ class Receipt:
 
 def list_receipts(owner: Address | None, *, journal: Journal, now: datetime) -> tuple[Receipt, ...]:
     """Receipts of all Attempts that ever had a machine, oldest first; of one owner, also a removed or a renamed one, if given."""
-    standing = journal.snapshot().get(owner) if owner is not None else None
+    return receipts_among(attempts_of(owner, journal), journal=journal, now=now)
+
+
+def attempts_of(owner: Address | None, journal: Journal) -> tuple[Attempt, ...]:
+    """All Attempts, or those of whatever had the address ``owner``, or has it now."""
+    attempts = journal.attempts()
+    if owner is None:
+        return attempts
+    standing = journal.snapshot().get(owner)
     uid = standing.record.uid if standing is not None else ""
-    attempts = [one for one in journal.attempts() if owner is None or one.owner == owner or one.owner_uid == uid]
+    return tuple(one for one in attempts if one.owner == owner or one.owner_uid == uid)
+
+
+def receipts_among(attempts: Iterable[Attempt], *, journal: Journal, now: datetime) -> tuple[Receipt, ...]:
+    """Receipts of those of ``attempts`` that ever had a machine, in their order."""
     by_attempt = entries_by_attempt(journal.entries())
     return tuple(receipt_of(attempt, by_attempt.get(attempt.uid, ()), now=now) for attempt in attempts if attempt.machine is not None)
 
@@ -63,12 +75,18 @@ def entries_by_attempt(entries: Iterable[Entry]) -> Mapping[str, tuple[Entry, ..
 def receipt_of(attempt: Attempt, entries: Iterable[Entry], *, now: datetime) -> Receipt:
     """The receipt of one Attempt from its events and ledger entries."""
     stands = balances(entries).attempt(attempt.uid)
+    return shown_receipt(attempt, charged=stands.charged, held=stands.held, now=now)
+
+
+def shown_receipt(attempt: Attempt, *, charged: Money, held: Money, now: datetime) -> Receipt:
+    """The same from what the ledger says about the Attempt: what is charged and what is held."""
     times, terms = attempt.timings, attempt.terms
     seconds = segment_seconds(
         billing_start=times.billing_started_at if attempt.machine is not None else None,
         ready=times.ready_at,
         stop_asked=times.stop_asked_at,
         end=times.finished_at or now,
+        is_replacement=attempt.is_replacement,
     )
     parts = NOTHING_CHARGED
     if terms is not None and seconds.total:
@@ -77,8 +95,8 @@ def receipt_of(attempt: Attempt, entries: Iterable[Entry], *, now: datetime) -> 
         attempt=attempt,
         seconds=seconds,
         segments=parts,
-        charge_usd=stands.charged,
-        held_usd=stands.held,
+        charge_usd=charged,
+        held_usd=held,
         so_far_usd=parts.total,
         is_final=attempt.is_released and not attempt.is_open,
         is_estimated=attempt.end_is_estimated,

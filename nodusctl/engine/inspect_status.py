@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from nodusctl.base.money import ZERO, Money, total
 from nodusctl.engine.inspect_attempts import segments_document, time_text, without_empty
 from nodusctl.engine.inspect_connect import connect_of, endpoints_of
 from nodusctl.engine.inspect_receipts import Receipt, entries_by_attempt, receipt_of
+from nodusctl.engine.inspect_times import DEFAULT_LEAD, is_parked, times_of
 from nodusctl.lifecycle.homes import standing_words
 from nodusctl.ports.journal import StoredObject
 from nodusctl.state.snapshot import Snapshot
-from nodusctl.state.status import Condition, ObjectStatus, VolumeStanding
+from nodusctl.state.status import Condition, ObjectStatus, Phase, VolumeStanding
 
 _SHOWN_VERSIONS = 10
 
 
-def status_document(stored: StoredObject, snapshot: Snapshot, *, now: datetime) -> dict[str, Any]:
-    """``status`` of any kind; empty for a kind that has none."""
+def status_document(stored: StoredObject, snapshot: Snapshot, *, now: datetime, lead: timedelta = DEFAULT_LEAD) -> dict[str, Any]:
+    """``status`` of any kind; empty for a kind that has none. ``lead`` is the project's ``windowLead``."""
     match stored.record.address.kind:
         case "workspace":
-            return workspace_status(stored, snapshot, now=now)
+            return workspace_status(stored, snapshot, now=now, lead=lead)
         case "volume":
             return _volume_status(stored)
         case "secret":
@@ -38,10 +40,10 @@ def receipts_of(stored: StoredObject, *, now: datetime) -> tuple[Receipt, ...]:
     return tuple(receipt_of(attempt, by_attempt.get(attempt.uid, ()), now=now) for attempt in stored.attempts)
 
 
-def workspace_status(stored: StoredObject, snapshot: Snapshot, *, now: datetime) -> dict[str, Any]:
+def workspace_status(stored: StoredObject, snapshot: Snapshot, *, now: datetime, lead: timedelta = DEFAULT_LEAD) -> dict[str, Any]:
     """WorkspaceStatus as the seed spells it."""
-    status = stored.status
-    receipts = receipts_of(stored, now=now)
+    status = _parked(stored)
+    receipts, times = receipts_of(stored, now=now), times_of(stored, now=now, lead=lead)
     return without_empty(
         {
             **_plain_status(status),
@@ -52,11 +54,20 @@ def workspace_status(stored: StoredObject, snapshot: Snapshot, *, now: datetime)
             "lastActivityTime": time_text(status.last_activity_at),
             "session": _session(stored),
             "lastSession": _last_session(status),
+            "nextScheduledStartTime": time_text(times.next_start),
             "startEstimate": _start_estimate(stored),
+            "stopByTime": time_text(times.stops_by),
             "stopReason": status.stop_reason,
             "handledRequests": dict(status.handled_requests),
         }
     )
+
+
+def _parked(stored: StoredObject) -> ObjectStatus:
+    """The status as it is read: one that is held back says that nothing starts it next."""
+    if not is_parked(stored.record) or stored.status.phase is not Phase.STOPPED:
+        return stored.status
+    return replace(stored.status, reason="Parked", message="spec.state is Stopped, so its schedule and windows start nothing")
 
 
 def _plain_status(status: ObjectStatus) -> dict[str, Any]:
@@ -134,6 +145,7 @@ def _session(stored: StoredObject) -> dict[str, Any]:
             "regionClass": attempt.terms.region_class,
             "rateUSDPerHour": str(attempt.terms.rate_usd_per_hour),
             "startTime": time_text(attempt.timings.ready_at),
+            "armedUntil": time_text(attempt.edge_at),
         }
     )
 

@@ -61,7 +61,9 @@ def _ask(providers: ProviderSet, name: str, rate: Money | None) -> Market:
         return Market(instance=name, why_not=why or "it can't be loaded")
     match loaded.calls.offers(OfferQuery()):
         case Done(value=offers):
-            return Market(instance=name, description=loaded.description, offers=offers, configured_rate=rate)
+            held = loaded.calls.list()
+            holdings = held.value if isinstance(held, Done) else None
+            return Market(instance=name, description=loaded.description, offers=offers, configured_rate=rate, holdings=holdings)
         case Refused(code=code, message=message):
             return Market(instance=name, description=loaded.description, why_not=f"{code}: {message}" if message else code)
         case Unknown(detail=detail):

@@ -21,6 +21,13 @@ def refuse_other_project(journal: Journal, project: ProjectFile) -> None:
         raise UserError(error("Invalid", "The state belongs to another project.", detail, fix, field="project"))
 
 
+def unknown_workspace(address: Address, known: Iterable[Address]) -> Diagnostic:
+    """A Workspace given by hand that the state, which holds ``known``, doesn't have."""
+    near = nearest(address.name, [one.name for one in known if one.kind == "workspace"])
+    fix = f"Did you mean {near}?" if near else "See what is:\n  nodusctl get ws"
+    return error("NotFound", "No such Workspace.", f"{address} is not in the state.", fix)
+
+
 def unknown_object(address: Address, known: Iterable[Address]) -> Diagnostic:
     """A name given by hand that nothing answers to."""
     near = nearest(str(address), [str(one) for one in known])

@@ -17,6 +17,7 @@ from nodusctl.plan.plan import AllowFlags, Plan
 from nodusctl.planner.build import build_plan
 from nodusctl.planner.world import Reach
 from nodusctl.ports.journal import Journal
+from nodusctl.ports.passes import Passes
 from nodusctl.ports.prices import PriceSource
 from nodusctl.ports.providers import ProviderSet
 from nodusctl.ports.secrets import SecretSource
@@ -35,6 +36,7 @@ class PlanRequest:
     allow_deletes: int | None = None
     prunes: bool = False
     skips_blocked: bool = False
+    accepts_no_edge: bool = False
     base_commit: str = ""
 
 
@@ -50,6 +52,7 @@ def make_plan(
     clock: Clock,
     ids: IdSource,
     who: str,
+    passes: Passes | None = None,
 ) -> Plan:
     """The plan for the files in ``root`` against the state behind ``journal``.
 
@@ -63,7 +66,7 @@ def make_plan(
     if specs.has_errors or empty is not None:
         raise UserError(*specs.diagnostics, *((empty,) if empty is not None else ()))
     _refuse_unknown((*request.targets, *request.restarts), specs, snapshot)
-    sources = Sources(journal=journal, providers=providers, prices=prices, secrets=secrets, clock=clock, ids=ids)
+    sources = Sources(journal=journal, providers=providers, prices=prices, secrets=secrets, clock=clock, ids=ids, passes=passes)
     reach = Reach(paths=specs.paths, targets=request.targets, written=specs.written, is_read_whole=specs.is_read_whole)
     world = gather(sources, project, snapshot, specs=specs, reach=reach, allow=allow_flags(request, project), who=who, request=request)
     return build_plan(world, former_defaults)
@@ -76,6 +79,7 @@ def allow_flags(request: PlanRequest, project: ProjectFile) -> AllowFlags:
         prunes=request.prunes,
         skips_blocked=request.skips_blocked,
         restarts=request.restarts,
+        accepts_no_edge=request.accepts_no_edge,
     )
 
 

@@ -9,6 +9,7 @@ from nodusctl.base.diagnostics import Diagnostic, error
 from nodusctl.base.exits import UserError
 from nodusctl.base.ids import Address
 from nodusctl.engine.inspect_connect import current_attempt
+from nodusctl.engine.naming import unknown_workspace
 from nodusctl.ports.journal import Journal, StoredObject
 from nodusctl.ports.providers import ProviderSet
 from nodusctl.ports.reach import Access
@@ -33,7 +34,7 @@ def stored_workspace(address: Address, journal: Journal) -> StoredObject:
     standing = journal.snapshot().get(address)
     stored = journal.load(standing.record.uid) if standing is not None and address.kind == "workspace" else None
     if stored is None:
-        raise UserError(error("NotFound", "No such Workspace.", f"{address} is not in the state.", "See what is:\n  nodusctl get ws"))
+        raise UserError(unknown_workspace(address, [one.record.address for one in journal.snapshot()]))
     return stored
 
 

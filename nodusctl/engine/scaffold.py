@@ -53,7 +53,7 @@ spec:
   # Its home: a disk that outlives the machine.
   volume: lab-home
   tools: [SSH]
-  # How long without use before it is stopped. Checked and stored; this version does not act on it.
+  # The machine stops itself after this long without use: no terminal or tool in use, no process, no work on CPU or GPU.
   idleTimeout: 1h
   # Stops when it has cost this much; can be raised later, not lowered.
   maxCostUSD: "5.00"

@@ -1,7 +1,7 @@
-"""``cost``: charges of the ledger, summed by object, day, offering or label. Pure over entries and Attempts.
+"""``cost``: charges of the ledger, summed by object, day, offering or label. Pure over entries and Attempts, which may be streams.
 
-A charge is posted when a session ends, so its whole amount counts for that day; what still runs is held, not yet charged, and shown
-beside it.
+A charge stands at the day its entry is dated: the end of a session, a renewal, the end of a UTC month. What still runs is held, not yet
+charged, and shown beside it; a hold belongs to no day, so a period has none.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, datetime
 from enum import StrEnum
+from sys import intern
 
 from nodusctl.attempts.attempt import Attempt
 from nodusctl.base.ids import Address
@@ -32,6 +33,25 @@ class GroupBy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Period:
+    """``since`` <= time < ``until``; None is open to that side."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def __contains__(self, moment: datetime) -> bool:
+        return (self.since is None or moment >= self.since) and (self.until is None or moment < self.until)
+
+    @property
+    def is_always(self) -> bool:
+        """True for no period at all."""
+        return self.since is None and self.until is None
+
+
+ALWAYS = Period()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CostGroup:
     """One line. ``held_usd`` is what open sessions have set aside: at most that much may still be charged."""
 
@@ -49,6 +69,7 @@ class Spending:
     label: str
     groups: tuple[CostGroup, ...]
     held_usd: Money = ZERO
+    period: Period = ALWAYS
 
     @property
     def charged_usd(self) -> Money:
@@ -57,39 +78,54 @@ class Spending:
 
 
 def spending_of(
-    entries: Iterable[Entry], attempts: Iterable[Attempt], snapshot: Snapshot, *, by: GroupBy, label: str = "", only: Address | None = None
+    entries: Iterable[Entry],
+    attempts: Iterable[Attempt],
+    snapshot: Snapshot,
+    *,
+    by: GroupBy,
+    label: str = "",
+    only: Address | None = None,
+    period: Period = ALWAYS,
 ) -> Spending:
-    """Sum the ledger. ``only`` keeps one object, also a removed one; its uid decides where it stands in the state."""
-    by_uid = {attempt.uid: attempt for attempt in attempts}
+    """Sum the ledger. ``only`` keeps one object, also a removed one; its uid decides where it stands in the state.
+
+    ``attempts`` are looked at for offerings alone.
+    """
+    offerings = _offerings(attempts) if by is GroupBy.OFFERING else {}
     standing = snapshot.get(only) if only is not None else None
-    name_of = _naming(by, label, by_uid, snapshot)
+    name_of = _naming(by, label, offerings, snapshot)
     held_now = ZERO
     sums: defaultdict[str, list[Money]] = defaultdict(lambda: [ZERO, ZERO])
     members: defaultdict[str, set[str]] = defaultdict(set)
     for entry in entries:
-        if not entry.attempt_uid or not _counts(entry, only, standing.record.uid if standing is not None else ""):
+        is_wanted = entry.attempt_uid and entry.time in period
+        if not is_wanted or not _counts(entry, only, standing.record.uid if standing is not None else ""):
             continue
         name = name_of(entry)
         sums[name][0] += entry.moved(charged(entry.attempt_uid))
-        moved = entry.moved(held(entry.attempt_uid))
+        moved = entry.moved(held(entry.attempt_uid)) if period.is_always else ZERO
         held_now += moved
         sums[name][1] += ZERO if by is GroupBy.DAY else moved
         members[name].add(entry.attempt_uid)
     groups = [
         CostGroup(name=name, charged_usd=amounts[0], held_usd=amounts[1], attempts=len(members[name])) for name, amounts in sums.items()
     ]
-    kept = [group for group in groups if group.charged_usd or by is not GroupBy.DAY]
+    kept = [group for group in groups if group.charged_usd or (period.is_always and by is not GroupBy.DAY)]
     order: Callable[[CostGroup], tuple[int, str]] = (
         (lambda group: (0, group.name)) if by is GroupBy.DAY else (lambda group: (-group.charged_usd.micro, group.name))
     )
-    return Spending(by=by, label=label, groups=tuple(sorted(kept, key=order)), held_usd=held_now)
+    return Spending(by=by, label=label, groups=tuple(sorted(kept, key=order)), held_usd=held_now, period=period)
 
 
 def _counts(entry: Entry, only: Address | None, uid: str) -> bool:
     return only is None or entry.object_address == str(only) or (bool(uid) and entry.object_uid == uid)
 
 
-def _naming(by: GroupBy, label: str, attempts: Mapping[str, Attempt], snapshot: Snapshot) -> Callable[[Entry], str]:
+def _offerings(attempts: Iterable[Attempt]) -> Mapping[str, str]:
+    return {attempt.uid: intern(attempt.terms.offering) for attempt in attempts if attempt.terms is not None}
+
+
+def _naming(by: GroupBy, label: str, offerings: Mapping[str, str], snapshot: Snapshot) -> Callable[[Entry], str]:
     present = {one.record.uid: one.record for one in snapshot}
 
     def by_label(entry: Entry) -> str:
@@ -100,15 +136,11 @@ def _naming(by: GroupBy, label: str, attempts: Mapping[str, Attempt], snapshot: 
             return f"{label}={record.labels[label]}" if label in record.labels else NOT_LABELLED
         return ",".join(f"{key}={text}" for key, text in sorted(record.labels.items())) or NOT_LABELLED
 
-    def by_offering(entry: Entry) -> str:
-        attempt = attempts.get(entry.attempt_uid)
-        return attempt.terms.offering if attempt is not None and attempt.terms is not None else "unknown"
-
     match by:
         case GroupBy.DAY:
             return lambda entry: f"{entry.time.astimezone(UTC):%Y-%m-%d}"
         case GroupBy.OFFERING:
-            return by_offering
+            return lambda entry: offerings.get(entry.attempt_uid, "unknown")
         case GroupBy.LABEL:
             return by_label
         case GroupBy.OBJECT:

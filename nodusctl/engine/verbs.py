@@ -20,12 +20,15 @@ from nodusctl.base.ids import Address
 from nodusctl.base.timestamps import format_time, parse_time
 from nodusctl.engine.applying import ApplyResult, ApplySettings, resume
 from nodusctl.engine.locking import under_plan_lock
+from nodusctl.engine.naming import unknown_workspace
 from nodusctl.executor.outside import Outside
 from nodusctl.executor.runs import Interrupts
 from nodusctl.lifecycle.homes import restore_is_pending
+from nodusctl.lifecycle.windows import has_openings
 from nodusctl.plan.facts import phase_class
 from nodusctl.ports.journal import Consumption
 from nodusctl.state.records import PutRecord, Record
+from nodusctl.state.requests import woken
 from nodusctl.state.snapshot import Snapshot, Standing
 from nodusctl.state.status import Phase
 
@@ -34,13 +37,25 @@ _STOP_REQUEST, _START_REQUEST = "nodus.dev/stop-requested-at", "nodus.dev/start-
 _REFRESH_REQUEST = "nodus.dev/refresh-secrets-requested-at"
 
 
-def start(address: Address, *, outside: Outside, command: str, settings: ApplySettings, interrupts: Interrupts) -> ApplyResult:
-    """Start a Workspace inside its approval; UserError where there is no such Workspace or no approval to start under."""
+def start(
+    address: Address,
+    *,
+    outside: Outside,
+    command: str,
+    settings: ApplySettings,
+    interrupts: Interrupts,
+    is_wake: bool = False,
+) -> ApplyResult:
+    """Start a Workspace inside its approval; UserError where there is no such Workspace or no approval to start under.
+
+    A start that a connection asked for (``is_wake``) has nobody who saw a price: it asks today's and stays inside the ceilings.
+    """
     standing = workspace(outside, address)
     if standing.record.approval is None:
         fix = "Plan and apply it once, so that an offer and its price are approved:\n  nodusctl apply"
         raise UserError(error("Forbidden", "No offer is approved for this Workspace.", fix=fix, address=str(address)))
-    under_plan_lock(outside.claims, command, settings.lock_timeout, lambda: _write(address, _started, outside, command))
+    change = _woken if is_wake else _started
+    under_plan_lock(outside.claims, command, settings.lock_timeout, lambda: write(address, change, outside, command))
     return resume(outside, (*_home_to_restore(outside, standing), address), settings, interrupts)
 
 
@@ -56,7 +71,7 @@ def stop(
     """End today's session and save the home; ``parks`` also holds later windows."""
     workspace(outside, address)
     change = _parked if parks else _stopped
-    under_plan_lock(outside.claims, command, settings.lock_timeout, lambda: _write(address, change, outside, command))
+    under_plan_lock(outside.claims, command, settings.lock_timeout, lambda: write(address, change, outside, command))
     _preempt_start(outside, address)
     return resume(outside, (address,), settings, interrupts)
 
@@ -67,7 +82,7 @@ def workspace(outside: Outside, address: Address) -> Standing:
         raise UserError(error("Invalid", "Only a Workspace can be started and stopped.", f"{address} is none."), exit_code=ExitCode.USAGE)
     standing = outside.journal.snapshot().get(address)
     if standing is None:
-        raise UserError(error("NotFound", "No such Workspace.", f"{address} is not in the state.", "See what is:\n  nodusctl get ws"))
+        raise UserError(unknown_workspace(address, [one.record.address for one in outside.journal.snapshot()]))
     return standing
 
 
@@ -80,7 +95,7 @@ def refresh_secrets(address: Address, *, outside: Outside, command: str, setting
             error("Conflict", "No session holds these secrets.", detail, f"nodusctl start {address.name}", address=str(address))
         )
     change = partial(_asked, request=_REFRESH_REQUEST)
-    under_plan_lock(outside.claims, command, settings.lock_timeout, lambda: _write(address, change, outside, command))
+    under_plan_lock(outside.claims, command, settings.lock_timeout, lambda: write(address, change, outside, command))
     return resume(outside, (address,), settings, interrupts)
 
 
@@ -100,7 +115,8 @@ def _preempt_start(outside: Outside, address: Address) -> None:
         outside.claims.drop(outside.claims.preempt(key, "stop", outside.call_limit))
 
 
-def _write(address: Address, change: Change, outside: Outside, command: str) -> None:
+def write(address: Address, change: Change, outside: Outside, command: str) -> None:
+    """One change of one record, as an operation of its own; the caller holds the plan lock."""
     snapshot: Snapshot = outside.journal.snapshot()
     standing = snapshot.standings[address]
     record = change(standing.record, outside.clock.now())
@@ -126,9 +142,13 @@ def _started(record: Record, now: datetime) -> Record:
     return _with_state(_asked(record, now, request=_START_REQUEST), "Running")
 
 
+def _woken(record: Record, now: datetime) -> Record:
+    asked = _asked(record, now, request=_START_REQUEST)
+    return replace(asked, annotations=woken(asked.annotations))
+
+
 def _stopped(record: Record, now: datetime) -> Record:
-    has_windows = bool(record.spec.get("schedule")) or "nodus.dev/windows" in record.annotations
-    return _asked(record, now, request=_STOP_REQUEST) if has_windows else _parked(record, now)
+    return _asked(record, now, request=_STOP_REQUEST) if has_openings(record.spec, record.annotations) else _parked(record, now)
 
 
 def _parked(record: Record, now: datetime) -> Record:

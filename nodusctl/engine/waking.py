@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from nodusctl.base.diagnostics import error
+from nodusctl.base.diagnostics import Diagnostic, error
 from nodusctl.base.durations import format_duration
 from nodusctl.base.exits import ExitCode, UserError
 from nodusctl.base.ids import Address
@@ -80,17 +80,37 @@ def why_no_wake(stored: StoredObject, last_open: datetime | None, now: datetime)
     return ""
 
 
-def bring_up(address: Address, lack: Lack, *, outside: Outside, command: str, settings: ApplySettings, interrupts: Interrupts) -> None:
-    """Wait for it, or start it and wait; UserError where it then doesn't run."""
+def bring_up(
+    address: Address,
+    lack: Lack,
+    *,
+    outside: Outside,
+    command: str,
+    settings: ApplySettings,
+    interrupts: Interrupts,
+    is_connection: bool = False,
+) -> None:
+    """Wait for it, or start it and wait; UserError where it then doesn't run.
+
+    A start that a connection asked for (``is_connection``) stays inside the ceilings of its approval at today's prices.
+    """
     if lack is Lack.WAKE:
-        result = verbs.start(address, outside=outside, command=command, settings=settings, interrupts=interrupts)
+        result = verbs.start(address, outside=outside, command=command, settings=settings, interrupts=interrupts, is_wake=is_connection)
     else:
         result = resume(outside, (address,), settings, interrupts)
     standing = outside.journal.snapshot().get(address)
     if standing is not None and standing.status.phase is Phase.RUNNING:
         return
+    if standing is not None and standing.status.reason == "PriceMoved":
+        raise UserError(_price_moved(address, standing.status.message), exit_code=ExitCode.PRICE)
     phase = standing.status.phase if standing is not None else "removed"
     detail = f"{address} is {phase}."
     fix = f"See why:\n  nodusctl describe {address}"
     main = error("WorkspaceStarting", "The Workspace didn't get ready.", detail, fix, address=str(address))
     raise UserError(main, *notes_of(result), exit_code=result.exit_code or ExitCode.ERROR)
+
+
+def _price_moved(address: Address, message: str) -> Diagnostic:
+    fix = "Look at today's prices, and approve them:\n  nodusctl apply"
+    detail = f"{message[:1].upper()}{message[1:]}. A connection starts nothing above what was approved."
+    return error("PriceMoved", "No approved offer is inside its price.", detail, fix, address=str(address))

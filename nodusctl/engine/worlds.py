@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Protocol
 
 import nodusctl
 from nodusctl.base.clock import Clock
 from nodusctl.base.diagnostics import Diagnostic
 from nodusctl.base.ids import IdSource
+from nodusctl.engine.burning import burning_machines
 from nodusctl.engine.history import past_startups
 from nodusctl.engine.market import ask_markets, configured_rates
+from nodusctl.engine.outside_facts import NO_FACTS, Listed, outside_facts
 from nodusctl.engine.secret_values import planned_fingerprints
 from nodusctl.engine.specs import Specs
+from nodusctl.ledger.room import CREDITS, Tally
 from nodusctl.plan.plan import AllowFlags, Basis
 from nodusctl.planner.ignoring import parse_ignored
 from nodusctl.planner.world import HomeChange, Market, Policy, Reach, Removal, World
 from nodusctl.ports.journal import Journal
+from nodusctl.ports.passes import Passes
 from nodusctl.ports.prices import PriceSource
 from nodusctl.ports.providers import ProviderSet
 from nodusctl.ports.secrets import SecretSource
 from nodusctl.resources.project import ProjectFile
 from nodusctl.state.snapshot import Snapshot
 
+TICKER_LIMIT = timedelta(minutes=10)
+"""A ticker that was heard of within this time ends a machine that goes on billing soon enough (rule R10)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """The ports a World is read from."""
+    """The ports a World is read from. Without ``passes`` no ticker counts as running."""
 
     journal: Journal
     providers: ProviderSet
@@ -34,6 +42,7 @@ class Sources:
     secrets: SecretSource
     clock: Clock
     ids: IdSource
+    passes: Passes | None = None
 
 
 class Circumstances(Protocol):
@@ -104,9 +113,12 @@ def gather(
         lease_term=project.settings.lease_term,
         window_lead=project.settings.window_lead,
         intents=journal.open_intents(),
-        entries=journal.entries() if _has_budgets(snapshot, specs) else (),
+        burning=burning_machines(journal, snapshot),
+        tally=journal.tally() if _has_limits(journal, snapshot, specs) else Tally(),
+        ticker_is_near=_ticker_is_near(sources, project),
         startups=past_startups(journal) if _may_start(snapshot, specs) else {},
         secret_hmacs=hmacs,
+        outside=outside_facts(journal, snapshot, Listed(markets, lineage), project, sources.clock.now()) if markets else NO_FACTS,
         diagnostics=_remarks(specs, warnings),
     )
 
@@ -125,9 +137,19 @@ def _versions(markets: tuple[Market, ...]) -> dict[str, str]:
     return {market.instance: market.description.version for market in markets if market.description is not None}
 
 
-def _has_budgets(snapshot: Snapshot, specs: Specs | None) -> bool:
+def _has_limits(journal: Journal, snapshot: Snapshot, specs: Specs | None) -> bool:
+    """True where a Budget or a granted balance may bind: then the ledger is summed."""
     written = specs.resources if specs is not None else ()
-    return any(one.address.kind == "budget" for one in written) or any(one.record.address.kind == "budget" for one in snapshot)
+    has_budget = any(one.address.kind == "budget" for one in written) or any(one.record.address.kind == "budget" for one in snapshot)
+    return has_budget or journal.room((CREDITS,)) != (None,)
+
+
+def _ticker_is_near(sources: Sources, project: ProjectFile) -> bool:
+    """True where this project says that some host is always on, and a pass reported within ten minutes."""
+    if not project.settings.always_on or sources.passes is None:
+        return False
+    good = next((one for one in sources.passes.latest() if one.is_good), None)
+    return good is not None and sources.clock.now() - good.ended_at <= TICKER_LIMIT
 
 
 def _may_start(snapshot: Snapshot, specs: Specs | None) -> bool:

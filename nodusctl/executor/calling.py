@@ -11,7 +11,9 @@ from typing import Any
 
 from nodusctl.attempts.intents import Intent, StepKind
 from nodusctl.base.money import Money
-from nodusctl.executor.intending import boot_name
+from nodusctl.base.timestamps import parse_time
+from nodusctl.executor.booting import boot_name, document_in
+from nodusctl.executor.looking import LookCall
 from nodusctl.executor.outside import Outside
 from nodusctl.executor.pushing import files_of, pushing
 from nodusctl.lifecycle.situation import Situation
@@ -50,6 +52,8 @@ def call_of(outside: Outside, situation: Situation, intent: Intent) -> Call:
         case StepKind.PUSH:
             files = files_of(outside.journal, intent.request, situation.login_keys, intent.attempt_uid)
             return pushing(outside.reach, access_to(outside, situation), files)
+        case StepKind.RENEW:
+            return _renewing(outside, situation, intent)
         case StepKind.QUIESCE:
             request = AgentRequest(command=AgentCommand.QUIESCE, grace_seconds=int(intent.request["grace_seconds"]))
             return _asking(outside, access_to(outside, situation), request)
@@ -60,6 +64,22 @@ def call_of(outside: Outside, situation: Situation, intent: Intent) -> Call:
             return _on_disk(loaded, intent)
 
 
+def _renewing(outside: Outside, situation: Situation, intent: Intent) -> Call:
+    """The edge as remaining seconds from now: what is asked for is a moment, however late the call."""
+    until = parse_time(str(intent.request["until"]))
+    seconds = max(int((until - outside.clock.now()).total_seconds()), 1)
+    idle = int(intent.request["idle_seconds"])
+    request = AgentRequest(command=AgentCommand.RENEW, edge_seconds=seconds, idle_timeout_seconds=idle)
+    return _asking(outside, access_to(outside, situation), request)
+
+
+def prices_of(outside: Outside, situation: Situation) -> Call:
+    """Ask what each approved offer costs now; None for one that nobody can price."""
+    approval = situation.record.approval
+    terms = approval.terms if approval is not None else ()
+    return lambda: Done({one.offer_key: outside.rate_of(one, situation.now) for one in terms})
+
+
 def lookup_of(outside: Outside, intent: Intent) -> Call:
     """Ask the provider what the intent's token made."""
     loaded = outside.providers.get(intent.provider)
@@ -67,21 +87,23 @@ def lookup_of(outside: Outside, intent: Intent) -> Call:
 
 
 def look_of(outside: Outside, situation: Situation) -> Call:
-    """Ask the provider about the Attempt's machine."""
+    """Ask the provider about the Attempt's machine, unless this pass has asked about all of them together."""
     attempt = situation.attempt
     assert attempt is not None and attempt.terms is not None and attempt.machine is not None
     loaded, machine_id = outside.providers.get(attempt.terms.provider), attempt.machine.id
 
-    def look() -> Reply[Machine]:
-        reply = loaded.calls.observe((machine_id,))
-        return Done(reply.value[0]) if isinstance(reply, Done) else reply
-
-    return look
+    known = outside.first_look(machine_id)
+    return LookCall(loaded=loaded, machine_id=machine_id) if known is None else lambda: known
 
 
 def probe_of(outside: Outside, situation: Situation) -> Call:
     """Ask the agent whether it is ready, under whichever host key is in force."""
     return _asking(outside, access_to(outside, situation), AgentRequest(command=AgentCommand.READY))
+
+
+def facts_of(outside: Outside, situation: Situation) -> Call:
+    """Ask the agent what was done on the machine."""
+    return _asking(outside, access_to(outside, situation), AgentRequest(command=AgentCommand.FACTS))
 
 
 def access_to(outside: Outside, situation: Situation, *, host_key: str = "") -> Access:
@@ -119,7 +141,7 @@ def _launching(outside: Outside, loaded: LoadedProvider, intent: Intent) -> Call
         is_interruptible=asked["is_interruptible"],
         unit_ids=tuple(asked["unit_ids"]),
         image=asked["image"],
-        boot=outside.journal.secret(boot_name(intent.attempt_uid, intent.try_number)) or "",
+        boot=document_in(outside.journal, boot_name(intent.attempt_uid, intent.try_number)),
         edge_seconds=asked["edge_seconds"],
         disk_bytes=asked["disk_bytes"],
         disks=tuple(DiskAttachment(disk_id=d["disk_id"], mount_path=d["mount_path"]) for d in asked["disks"]),

@@ -35,6 +35,7 @@ def begin(outside: Outside, situation: Situation, step: Outward | Settle | Resen
             entries=intended.written.entries,
             statuses=intended.written.statuses,
             sealed=intended.sealed,
+            guards=outside.guards_of(situation.record) if intended.written.entries else (),
         )
     )
     return intended.intent, call_of(outside, situation, intended.intent)

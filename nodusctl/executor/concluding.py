@@ -5,11 +5,12 @@ The surprise: the same function concludes a call and a look-up, because what a t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from nodusctl.attempts.intents import Intent, IntentState, StepKind
+from nodusctl.base.copies import replace
+from nodusctl.base.money import Money
 from nodusctl.base.redaction import clean
 from nodusctl.executor.intending import served_tools
 from nodusctl.executor.situations import failed, pending, succeeded
@@ -46,7 +47,7 @@ def _free_disk(intent: Intent) -> Disk:
 
 
 _GONE: dict[StepKind, Callable[[Intent], Release | Disk]] = {
-    StepKind.RELEASE: lambda intent: Release(state=ReleaseState.GONE),
+    StepKind.RELEASE: lambda intent: Release(state=ReleaseState.GONE, was_absent=True),
     StepKind.DELETE_DISK: _free_disk,
     StepKind.DETACH: _free_disk,
     StepKind.DELETE_REVISION: _free_disk,
@@ -59,6 +60,8 @@ def conclude(situation: Situation, intent: Intent, reply: Reply[Any]) -> Outcome
     match reply:
         case Unknown() if intent.step is StepKind.QUIESCE:
             return outcomes.went_quiet(situation, intent, is_quiet=False, detail=reply.detail)
+        case Unknown() if intent.step is StepKind.RENEW:
+            return outcomes.unreached(situation, outcomes.unknown(situation, intent, reply))
         case Unknown():
             return outcomes.unknown(situation, intent, reply)
         case Refused() if intent.step in _PLACES:
@@ -124,6 +127,17 @@ def after_look(situation: Situation, sightings: Sightings, reply: Reply[Machine]
             return replace(failed(sightings, "look", situation, "Unavailable", clean(reply.detail)), looked_at=now), None
 
 
+def after_prices(situation: Situation, sightings: Sightings, reply: Reply[Mapping[str, Money | None]]) -> Sightings:
+    """Today's rates; where nobody could be asked the approved ones stand."""
+    return replace(sightings, rates=dict(reply.value) if isinstance(reply, Done) else {})
+
+
+def after_facts(situation: Situation, sightings: Sightings, reply: Reply[AgentAnswer]) -> tuple[Sightings, Written | None]:
+    """What a machine says of its use; asked once a pass, whatever it answers."""
+    asked = replace(sightings, has_facts=True)
+    return asked, outcomes.facts_read(situation, reply.value) if isinstance(reply, Done) else None
+
+
 def after_probe(
     situation: Situation, sightings: Sightings, reply: Reply[AgentAnswer], tools: tuple[str, ...]
 ) -> tuple[Sightings, Written | None]:
@@ -167,6 +181,8 @@ def _done(situation: Situation, intent: Intent, value: Any) -> Outcome:
         case StepKind.PUSH, AgentAnswer():
             tools = served_tools(situation, situation.platform.tools if situation.platform else frozenset())
             return outcomes.secrets_pushed(situation, intent, value, is_complete=not _missing(value, tools))
+        case StepKind.RENEW, AgentAnswer():
+            return outcomes.renewed(situation, intent, value)
         case StepKind.QUIESCE, AgentAnswer():
             return outcomes.went_quiet(situation, intent, is_quiet=value.is_quiet, detail="")
         case StepKind.SAVE, Revision():

@@ -2,42 +2,51 @@
 
 One thread decides and writes; provider calls run in threads of their own, at most ``parallelism`` at once. An object that waits holds
 nothing: no claim, no lock, no thread. That is why fifty machines boot at the same time with ten calls in flight.
+
+A pass of the loop takes the replies that are there, carries on what is ready, commits all it decided in one transaction, and only then
+starts the calls it decided on.
 """
 
 from __future__ import annotations
 
+import itertools
 import queue
-import threading
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from datetime import datetime, timedelta
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from functools import partial
 
+from nodusctl.base.copies import replace
 from nodusctl.base.ids import Address
+from nodusctl.base.money import Money
 from nodusctl.executor.calling import Call
+from nodusctl.executor.commits import Commits, PassClaims
+from nodusctl.executor.fleet import Fleet
+from nodusctl.executor.looking import TOGETHER_SECONDS, Answer, LookCall, Together, asked_together
 from nodusctl.executor.outside import Outside
+from nodusctl.executor.passing import PassClock, PassProgress, PassRoom
 from nodusctl.executor.remembering import RememberingJournal
 from nodusctl.executor.runs import InFlight, Interrupts, Limits, ObjectOutcome, ObjectRun, Standing
-from nodusctl.executor.turns import advance, finish_call
-from nodusctl.lifecycle.situation import Sightings
-from nodusctl.ports.journal import StaleClaim
-from nodusctl.provider.replies import Reply, Unknown
+from nodusctl.executor.turns import Turn, advance, finish_call
+from nodusctl.executor.workers import Workers
+from nodusctl.ports.journal import Claim, StaleClaim
+from nodusctl.provider.replies import Unknown
+from nodusctl.state.records import Record
 
 _HEARTBEAT_SECONDS = 10.0
 _CALL_POLL_SECONDS = 0.5
+_PASS_SECONDS = 0.05
+"""After this long a pass commits what it has and lets its calls go out; the rest of the objects come in the next one."""
 
 
 def drive(
     outside: Outside, objects: Iterable[tuple[str, Address]], addresses: Mapping[Address, str], limits: Limits, interrupts: Interrupts
 ) -> tuple[ObjectOutcome, ...]:
     """Carry the objects on; outcomes in the order given."""
-    journal = RememberingJournal(outside.journal, outside.wall)
-    outside = replace(outside, journal=journal, forget=journal.forget, age=journal.age)
     driver = _Driver(outside, tuple(objects), addresses, limits, interrupts)
     try:
         return driver.run()
     finally:
-        driver.drop_claims()
+        driver.close()
 
 
 class _Driver:
@@ -51,12 +60,28 @@ class _Driver:
         limits: Limits,
         interrupts: Interrupts,
     ) -> None:
-        self._outside, self._addresses = outside, addresses
-        self._limits, self._interrupts = limits, interrupts
-        self._runs = {uid: ObjectRun(uid=uid, address=address, sightings=Sightings()) for uid, address in objects}
-        self._replies: queue.SimpleQueue[tuple[str, int, Reply[Any]]] = queue.SimpleQueue()
-        self._numbers = 0
-        self._ends_at = outside.clock.now() + limits.timeout
+        self._commits = Commits(outside.journal)
+        self._journal = RememberingJournal(outside.journal, self._commits)
+        self._clock, self._progress = PassClock(outside.clock), PassProgress(outside.progress)
+        self._room = PassRoom(outside.guards_of, self._journal.room)
+        self._outside = replace(
+            outside,
+            room_for=self._room_for,
+            journal=self._journal,
+            claims=PassClaims(outside.claims, self._commits),
+            clock=self._clock,
+            progress=self._progress,
+            renew=self._journal.renew,
+            built={},
+        )
+        self._journal.read_ahead(uid for uid, _ in objects)
+        self._addresses, self._limits, self._interrupts = addresses, limits, interrupts
+        self._fleet, self._workers = Fleet(objects), Workers()
+        self._replies: queue.SimpleQueue[tuple[Answer, ...]] = queue.SimpleQueue()
+        self._starting: list[tuple[str, int, Call]] = []
+        self._looks = Together()
+        self._numbers = itertools.count(1)
+        self._ends_at = self._clock.now() + limits.timeout
         self._wall_ends_at = outside.wall.monotonic() + limits.timeout.total_seconds()
 
     def run(self) -> tuple[ObjectOutcome, ...]:
@@ -65,90 +90,148 @@ class _Driver:
             self._take_replies()
             self._wake()
             self._advance_ready()
+            self._leave_waiting()
             self._keep_claims()
+            self._commit()
             self._outside.progress.pulse()
             if self._is_over():
                 break
             self._rest()
-        return tuple(self._outcome(run) for run in self._runs.values())
+        self._journal.renew()
+        return tuple(self._outcome(run) for run in self._fleet.all())
 
-    def drop_claims(self) -> None:
+    def close(self) -> None:
         """Give back what is held, also where the run ends by an exception."""
-        for uid, run in self._runs.items():
+        for run in self._fleet.all():
             if run.claim is not None:
                 self._outside.claims.drop(run.claim)
-                self._runs[uid] = replace(run, claim=None)
+                self._fleet.put(replace(run, claim=None))
+        self._commits.flush()
+        self._progress.tell()
+        self._workers.close()
+
+    def _take_replies(self) -> None:
+        replies: list[Answer] = []
+        while not self._replies.empty():
+            replies += self._replies.get()
+        self._clock.move()
+        self._journal.renew()
+        for answer in replies:
+            self._finish(answer)
+
+    def _room_for(self, record: Record) -> tuple[Money | None, Money | None]:
+        self._room.renew(self._journal.moves, self._journal.postings)
+        return self._room.left(record)
+
+    def _finish(self, answer: Answer) -> None:
+        run = self._fleet[answer.uid]
+        if run.in_flight is None or run.in_flight.number != answer.number:
+            return
+        if answer.reply is None:
+            self._fleet.put(replace(run, standing=Standing.READY, in_flight=None, looks_alone=True))
+        else:
+            self._fleet.put(finish_call(self._outside, run, answer.reply, self._addresses))
+
+    def _wake(self) -> None:
+        for run in self._fleet.due(self._clock.now()):
+            self._fleet.put(replace(run, standing=Standing.READY))
+        wall_now = self._outside.wall.monotonic()
+        for run in self._fleet.standing(Standing.CLAIMED_ELSEWHERE):
+            if run.wall_wake_at <= wall_now:
+                self._fleet.put(replace(run, standing=Standing.READY))
 
     def _advance_ready(self) -> None:
         if self._interrupts.is_soft:
             return
-        for uid in [uid for uid, run in self._runs.items() if run.standing is Standing.READY]:
-            while self._runs[uid].standing is Standing.READY and self._calls_in_flight() < self._limits.parallelism:
-                self._advance(uid)
+        ends_at = self._outside.wall.monotonic() + _PASS_SECONDS
+        for run in self._fleet.standing(Standing.READY):
+            while self._fleet[run.uid].standing is Standing.READY and self._has_room():
+                self._advance(run.uid)
+            if not self._has_room() or self._outside.wall.monotonic() >= ends_at:
+                break
+
+    def _has_room(self) -> bool:
+        return self._calls_in_flight() < self._limits.parallelism
+
+    def _leave_waiting(self) -> None:
+        """A drive that waits for nothing leaves an object where it would have to; what is stored of it is where the next one goes on."""
+        if self._limits.waits:
+            return
+        for standing in (Standing.WAITING, Standing.CLAIMED_ELSEWHERE):
+            for run in self._fleet.standing(standing):
+                self._fleet.put(replace(run, standing=Standing.OVER, code="", is_waiting=True))
 
     def _advance(self, uid: str) -> None:
-        turn = advance(self._outside, self._runs[uid], self._addresses)
-        self._runs[uid] = turn.run
+        turn = advance(self._outside, self._fleet[uid], self._addresses)
+        self._fleet.put(turn.run)
         if turn.call is not None:
-            self._start(uid, turn)
+            self._plan_call(turn, turn.call)
         elif turn.run.standing is Standing.OVER:
             self._unpark()
 
-    def _start(self, uid: str, turn: Any) -> None:
-        self._numbers += 1
-        now = self._outside.wall.monotonic()
-        flight = InFlight(step=turn.step, intent=turn.intent, number=self._numbers, started_at=now, heartbeat_at=now)
-        self._runs[uid] = replace(turn.run, standing=Standing.CALLING, in_flight=flight)
-        thread = threading.Thread(target=self._call, args=(uid, self._numbers, turn.call), daemon=True, name=f"call-{uid[:8]}")
-        thread.start()
+    def _plan_call(self, turn: Turn, call: Call) -> None:
+        uid, now = turn.run.uid, self._outside.wall.monotonic()
+        look = call if isinstance(call, LookCall) and not turn.run.looks_alone else None
+        number = (self._looks.number_for(look) if look is not None else None) or next(self._numbers)
+        if look is not None:
+            self._looks.add(number, uid, look)
+        else:
+            self._starting.append((uid, number, call))
+        flight = InFlight(step=turn.step, intent=turn.intent, number=number, started_at=now, heartbeat_at=now, is_together=look is not None)
+        self._fleet.put(replace(turn.run, standing=Standing.CALLING, in_flight=flight))
+
+    def _unpark(self) -> None:
+        for run in self._fleet.standing(Standing.PARKED):
+            self._fleet.put(replace(run, standing=Standing.READY))
+
+    def _commit(self) -> None:
+        """Everything this pass decided, and then its calls. An object whose claim turned out lost makes none."""
+        self._commits.flush()
+        for claim in self._commits.take_lost():
+            self._lose(claim)
+        self._fleet.forget_holders()
+        starting, self._starting = self._starting, []
+        for uid, number, call in starting:
+            flight = self._fleet[uid].in_flight
+            if flight is not None and flight.number == number:
+                self._workers.run(partial(self._call, uid, number, call))
+        for number, looks in self._looks.take():
+            self._workers.run(partial(self._look, number, looks))
+        self._progress.tell()
+
+    def _lose(self, claim: Claim) -> None:
+        self._journal.forget()
+        run = self._fleet.holder(claim)
+        if run is not None:
+            # Taken over by somebody else, or given back because a hold no longer fits: either way it is decided again.
+            self._progress.unsay(run.address)
+            self._fleet.put(replace(run, standing=Standing.READY, claim=None, in_flight=None, is_removed=False, code=""))
 
     def _call(self, uid: str, number: int, call: Call) -> None:
         try:
             reply = call()
         except Exception as problem:  # a reach that raised is an answer nobody got
             reply = Unknown(detail=f"{type(problem).__name__}: {problem}")
-        self._replies.put((uid, number, reply))
+        self._replies.put((Answer(uid, number, reply),))
         self._interrupts.signal.set()
 
-    def _take_replies(self) -> None:
-        while not self._replies.empty():
-            uid, number, reply = self._replies.get()
-            self._finish(uid, number, reply)
-
-    def _finish(self, uid: str, number: int, reply: Reply[Any]) -> None:
-        run = self._runs[uid]
-        if run.in_flight is None or run.in_flight.number != number:
-            return
-        self._runs[uid] = finish_call(self._outside, run, reply, self._addresses)
-
-    def _wake(self) -> None:
-        now, wall_now = self._outside.clock.now(), self._outside.wall.monotonic()
-        for uid, run in self._runs.items():
-            is_due = run.standing is Standing.WAITING and run.wake_at is not None and run.wake_at <= now
-            is_due = is_due or (run.standing is Standing.CLAIMED_ELSEWHERE and run.wall_wake_at <= wall_now)
-            if is_due:
-                self._awaken(uid, run)
-
-    def _awaken(self, uid: str, run: ObjectRun) -> None:
-        self._outside.age(run.reads or (uid,))
-        self._runs[uid] = replace(run, standing=Standing.READY)
-
-    def _unpark(self) -> None:
-        for uid, run in self._runs.items():
-            if run.standing is Standing.PARKED:
-                self._awaken(uid, run)
+    def _look(self, number: int, looks: Sequence[tuple[str, LookCall]]) -> None:
+        self._replies.put(asked_together(number, looks))
+        self._interrupts.signal.set()
 
     def _keep_claims(self) -> None:
         """Heartbeats of long calls; a call past its limit is given up as unknown, its late reply ignored."""
         now = self._outside.wall.monotonic()
-        for uid, run in self._runs.items():
+        for run in self._fleet.standing(Standing.CALLING):
             flight = run.in_flight
             if flight is None:
                 continue
-            if now - flight.started_at > self._outside.call_limit.total_seconds():
-                self._finish(uid, flight.number, Unknown(detail=f"no answer within {self._outside.call_limit}"))
+            if flight.is_together and now - flight.started_at > TOGETHER_SECONDS:
+                self._finish(Answer(run.uid, flight.number, None))
+            elif now - flight.started_at > self._outside.call_limit.total_seconds():
+                self._finish(Answer(run.uid, flight.number, Unknown(detail=f"no answer within {self._outside.call_limit}")))
             elif run.claim is not None and now - flight.heartbeat_at > _HEARTBEAT_SECONDS:
-                self._runs[uid] = replace(run, in_flight=replace(flight, heartbeat_at=now))
+                self._fleet.put(replace(run, in_flight=replace(flight, heartbeat_at=now)))
                 try:
                     self._outside.claims.heartbeat(run.claim)
                 except StaleClaim:
@@ -159,37 +242,31 @@ class _Driver:
             return False
         if self._interrupts.is_soft:
             return True
-        standings = {run.standing for run in self._runs.values()}
-        if not standings & {Standing.READY, Standing.WAITING, Standing.CLAIMED_ELSEWHERE}:
+        if not any(map(self._fleet.count, (Standing.READY, Standing.WAITING, Standing.CLAIMED_ELSEWHERE))):
             return True
         return self._is_out_of_time()
 
     def _is_out_of_time(self) -> bool:
-        return self._outside.clock.now() >= self._ends_at or self._outside.wall.monotonic() >= self._wall_ends_at
+        self._clock.move()
+        return self._clock.now() >= self._ends_at or self._outside.wall.monotonic() >= self._wall_ends_at
 
     def _rest(self) -> None:
         """Until a reply, an interrupt, or the earliest wake-up; a simulated world moves only when nobody works."""
-        if any(run.standing is Standing.READY for run in self._runs.values()) and self._calls_in_flight() < self._limits.parallelism:
+        if self._fleet.count(Standing.READY) and self._has_room():
             return
-        signal = self._interrupts.signal
-        if any(run.standing is Standing.CLAIMED_ELSEWHERE for run in self._runs.values()):
+        signal, wake_at = self._interrupts.signal, self._fleet.first_wake
+        if self._fleet.count(Standing.CLAIMED_ELSEWHERE):
             signal.wait(timeout=0.1)
-            return
-        wakes = [run.wake_at for run in self._runs.values() if run.standing is Standing.WAITING and run.wake_at is not None]
-        if wakes and not self._interrupts.is_soft:
-            self._outside.clock.wait(self._first_wake(wakes), signal, self._calls_in_flight)
+        elif wake_at is not None and not self._interrupts.is_soft:
+            self._outside.clock.wait(min(wake_at, self._ends_at + timedelta(milliseconds=1)), signal, self._calls_in_flight)
         else:
             signal.wait(timeout=_CALL_POLL_SECONDS)
 
-    def _first_wake(self, wakes: list[datetime]) -> datetime:
-        return min(*wakes, self._ends_at + timedelta(milliseconds=1))
-
     def _calls_in_flight(self) -> int:
-        return sum(1 for run in self._runs.values() if run.in_flight is not None)
+        return self._fleet.calls_in_flight
 
     def _outcome(self, run: ObjectRun) -> ObjectOutcome:
-        self._outside.forget((run.uid,))
-        stored = self._outside.journal.load(run.uid) if not run.is_removed else None
+        stored = self._journal.load(run.uid) if not run.is_removed else None
         is_ok = run.standing is Standing.OVER and not run.code
         code, message = run.code, run.because
         if not is_ok and not code:

@@ -17,13 +17,17 @@ from nodusctl.attempts.attempt import Attempt
 from nodusctl.attempts.events import TermsFrozen
 from nodusctl.attempts.intents import Intent, StepKind
 from nodusctl.base.canonical import digest
-from nodusctl.base.durations import parse_duration
 from nodusctl.base.quantities import quantity_milli, quantity_units
+from nodusctl.base.timestamps import format_time
+from nodusctl.executor.booting import boot_name, kept_document
 from nodusctl.executor.outside import Outside
 from nodusctl.executor.pushing import token_name
-from nodusctl.lifecycle.edges import edge_of
-from nodusctl.lifecycle.money import hold_for_launch
+from nodusctl.ledger.balances import balances
+from nodusctl.lifecycle.edges import Bound, Edge, edge_of, hold_until
+from nodusctl.lifecycle.funding import held_until
+from nodusctl.lifecycle.money import captures_until, hold_for_launch, renewal_entries
 from nodusctl.lifecycle.pinning import pin_of
+from nodusctl.lifecycle.renewing import idle_seconds
 from nodusctl.lifecycle.situation import Situation
 from nodusctl.lifecycle.steps import (
     AttachHome,
@@ -38,6 +42,7 @@ from nodusctl.lifecycle.steps import (
     PushSecrets,
     Quiesce,
     Release,
+    Renew,
     RestoreDisk,
     SaveHome,
 )
@@ -58,6 +63,7 @@ Outward = (
     | AttachHome
     | HandOverKeys
     | PushSecrets
+    | Renew
     | Quiesce
     | Release
     | DetachHome
@@ -103,13 +109,20 @@ def _launch(outside: Outside, situation: Situation, step: Launch) -> Intended:
         try_number=try_number,
         bootstrap_host_key=boot_public,
         edge_at=situation.now + edge.runs_for,
+        edge_bound=str(edge.bound),
+        idle_seconds=idle_seconds(situation),
     )
     written = Written(
         events=(frozen,),
         entries=hold_for_launch(attempt, try_number, edge.hold_usd, situation.now),
-        statuses={situation.uid: status, **with_holder(situation, attempt.uid, "", is_in_use=None)},
+        statuses={situation.uid: _held(status, edge, situation), **with_holder(situation, attempt.uid, "", is_in_use=None)},
     )
     return replace(intended, written=written, sealed={**sealed, **durable_sealed})
+
+
+def _held(status: ObjectStatus, edge: Edge, situation: Situation) -> ObjectStatus:
+    """At a launch what is held pays until the edge, whatever that stands for."""
+    return held_until(status, situation.now + edge.runs_for, Bound.LEASE, situation.now)
 
 
 def _with_durable_key(outside: Outside, situation: Situation) -> tuple[ObjectStatus, dict[str, str]]:
@@ -129,23 +142,19 @@ def _boot_document(
     bootstrap, service = outside.keys.new_key("nodus-bootstrap"), outside.keys.new_key("nodus-service")
     sealed = {f"service-key/{attempt.uid}": service.private}
     platform = situation.platforms[terms.provider]
-    idle = parse_duration(str(situation.record.spec.get("idleTimeout", "1h")))
     plan = BootPlan(
         host_key=bootstrap.private,
         service_key=service.public,
         person_keys=situation.login_keys,
         tools=served_tools(situation, platform.tools),
         edge_seconds=edge_seconds,
-        idle_timeout_seconds=int(idle.total_seconds()) or None,
+        idle_timeout_seconds=idle_seconds(situation) or None,
         home_mount=HOME_MOUNT,
     )
-    boot = outside.boots.render(outside.providers.get(terms.provider).description.boot_form, plan)
-    return boot, sealed | {boot_name(attempt.uid, try_number): boot}, bootstrap.public
-
-
-def boot_name(attempt_uid: str, try_number: int) -> str:
-    """Where a first-boot document lies in the vault until the Attempt is over."""
-    return f"boot/{attempt_uid}/{try_number}"
+    form = outside.providers.get(terms.provider).description.boot_form
+    boot = outside.boots.render(form, plan)
+    sealed |= kept_document(outside.journal, boot_name(attempt.uid, try_number), boot, outside.boots.shared(form))
+    return boot, sealed, bootstrap.public
 
 
 def served_tools(situation: Situation, offered: frozenset[str]) -> tuple[str, ...]:
@@ -305,6 +314,24 @@ def _on_machine(kind: StepKind, extra: Callable[[Outside, Situation], Mapping[st
     return make
 
 
+def _renew(outside: Outside, situation: Situation, step: Renew) -> Intended:
+    """The larger hold is committed with the intent, before the machine is told; ``until`` is a moment: a late call asks for less."""
+    attempt = _attempt(situation)
+    assert attempt.terms is not None
+    request = {
+        "machine_id": _machine_id(situation),
+        "until": format_time(step.until),
+        "bound": step.bound,
+        "idle_seconds": idle_seconds(situation),
+        "asked": format_time(situation.now),
+    }
+    intended = _plain(outside, situation, StepKind.RENEW, provider=attempt.terms.provider, request=request, target=situation.uid)
+    captured = captures_until(attempt, situation.entries, situation.now, situation.now)
+    hold = hold_until(situation, attempt, step.until, balances((*situation.entries, *captured)))
+    entries = renewal_entries(attempt, situation.entries, hold, situation.now)
+    return replace(intended, written=Written(entries=entries))
+
+
 def _grace(outside: Outside, situation: Situation) -> Mapping[str, Any]:
     return {"grace_seconds": int(situation.rules.quiesce_grace / timedelta(seconds=1))}
 
@@ -317,6 +344,7 @@ _MAKERS: dict[type, Callable[..., Intended]] = {
     DetachHome: _detach,
     SaveHome: _save,
     PushSecrets: _push,
+    Renew: _renew,
     HandOverKeys: _on_machine(StepKind.HAND_OVER_KEYS, lambda outside, situation: {}),
     Quiesce: _on_machine(StepKind.QUIESCE, _grace),
     Release: _on_machine(StepKind.RELEASE, lambda outside, situation: {}),

@@ -16,10 +16,14 @@ from nodusctl.ports.journal import Claim
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """``parallelism`` provider calls at once; ``timeout`` for waiting, by the domain's clock and by the wall, whichever is first."""
+    """``parallelism`` provider calls at once; ``timeout`` for waiting, by the domain's clock and by the wall, whichever is first.
+
+    Without ``waits`` each object is carried on until it would have to wait for a time, or for somebody who works on it.
+    """
 
     parallelism: int = 10
     timeout: timedelta = timedelta(minutes=30)
+    waits: bool = True
 
 
 class Interrupts:
@@ -58,18 +62,22 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InFlight:
-    """A call under way. ``intent`` is None for looks and probes; ``number`` tells a late reply of an abandoned call apart."""
+    """A call under way. ``intent`` is None for looks and probes; ``number`` tells a late reply of an abandoned call apart.
+
+    A look with ``is_together`` is one of several of that number, asked in one call.
+    """
 
     step: Look | Probe | Settle | Resend | object
     intent: Intent | None
     number: int
     started_at: float
     heartbeat_at: float
+    is_together: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectRun:
-    """One object of this run. ``reads`` are the uids its Situation was put together from."""
+    """One object of this run. ``looks_alone`` once a look together with others brought nothing."""
 
     uid: str
     address: Address
@@ -78,12 +86,13 @@ class ObjectRun:
     wake_at: datetime | None = None
     wall_wake_at: float = 0.0
     in_flight: InFlight | None = None
+    looks_alone: bool = False
     claim: Claim | None = None
-    reads: tuple[str, ...] = ()
     phase: str = ""
     because: str = ""
     code: str = ""
     is_removed: bool = False
+    is_waiting: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from nodusctl.attempts.attempt import Attempt
+from nodusctl.base.copies import replace
 from nodusctl.base.exits import UserError
 from nodusctl.base.ids import Address
+from nodusctl.executor.built import Built, Load, Loading
 from nodusctl.executor.outside import Outside
 from nodusctl.lifecycle.situation import HomeVolume, Platform, SecretFacts, Sightings, Situation
 from nodusctl.ports.journal import StoredObject
 from nodusctl.ports.providers import LoadedProvider
+from nodusctl.provider.contract import SelfStop
 
 
 def situation_of(outside: Outside, uid: str, sightings: Sightings, addresses: Mapping[Address, str]) -> Situation | None:
@@ -19,14 +21,34 @@ def situation_of(outside: Outside, uid: str, sightings: Sightings, addresses: Ma
 
     Sightings of an Attempt that is over are left out.
     """
-    stored = outside.journal.load(uid)
+    built = outside.built.get(uid)
+    if built is None or not built.stands(outside.journal.load):
+        built = _built(outside, uid, addresses)
+    if built is None:
+        return None
+    outside.built[uid] = built
+    made = built.situation
+    terms = made.attempt.terms if made.attempt is not None else None
+    budget_left, funds_left = outside.room_for(made.record) if made.record.address.kind == "workspace" else (None, None)
+    return replace(
+        made,
+        now=outside.clock.now(),
+        sightings=sightings if sightings.attempt_uid == made.status.attempt_uid else made.sightings,
+        budget_left_usd=budget_left,
+        funds_left_usd=funds_left,
+        last_pass_at=outside.last_pass_of(terms.provider) if terms is not None else None,
+    )
+
+
+def _built(outside: Outside, uid: str, addresses: Mapping[Address, str]) -> Built | None:
+    """What is stored, and what this run knows once for all."""
+    load = Loading(outside.journal.load)
+    stored = load(uid)
     if stored is None:
         return None
-    home, home_is_missing = _home(outside, stored, addresses)
+    home, home_is_missing = _home(load, stored, addresses)
     current = next((a for a in stored.attempts if a.uid == stored.status.attempt_uid), None)
-    if sightings.attempt_uid != stored.status.attempt_uid:
-        sightings = Sightings(attempt_uid=stored.status.attempt_uid)
-    return Situation(
+    situation = Situation(
         now=outside.clock.now(),
         project=outside.project,
         state_id=outside.journal.lineage(),
@@ -39,11 +61,12 @@ def situation_of(outside: Outside, uid: str, sightings: Sightings, addresses: Ma
         home=home,
         home_is_missing=home_is_missing,
         platforms=_platforms(outside, stored, home, current),
-        sightings=sightings,
-        secrets=_secrets(outside, stored, addresses),
+        sightings=Sightings(attempt_uid=stored.status.attempt_uid),
+        secrets=_secrets(load, stored, addresses),
         login_keys=outside.person_keys(stored.record) if stored.record.address.kind == "workspace" else (),
         rules=outside.rules,
     )
+    return Built(situation=situation, loaded=tuple(load.loaded))
 
 
 def claim_key(situation: Situation) -> str:
@@ -51,16 +74,16 @@ def claim_key(situation: Situation) -> str:
     return situation.home.record.uid if situation.home is not None else situation.uid
 
 
-def _home(outside: Outside, stored: StoredObject, addresses: Mapping[Address, str]) -> tuple[HomeVolume | None, bool]:
+def _home(load: Load, stored: StoredObject, addresses: Mapping[Address, str]) -> tuple[HomeVolume | None, bool]:
     name = stored.record.spec.get("volume")
     if stored.record.address.kind != "workspace" or not isinstance(name, str):
         return None, False
     uid = addresses.get(Address("volume", name))
-    volume = outside.journal.load(uid) if uid else None
+    volume = load(uid) if uid else None
     return (HomeVolume(record=volume.record, status=volume.status), False) if volume is not None else (None, True)
 
 
-def _secrets(outside: Outside, stored: StoredObject, addresses: Mapping[Address, str]) -> dict[str, SecretFacts]:
+def _secrets(load: Load, stored: StoredObject, addresses: Mapping[Address, str]) -> dict[str, SecretFacts]:
     """The Secrets a Workspace mounts or refers to. One that is gone from the state is left out."""
     spec = stored.record.spec
     if stored.record.address.kind != "workspace" or not (spec.get("secrets") or spec.get("env")):
@@ -70,7 +93,7 @@ def _secrets(outside: Outside, stored: StoredObject, addresses: Mapping[Address,
     found = {}
     for name in sorted(names):
         uid = addresses.get(Address("secret", name))
-        known = outside.journal.load(uid) if uid else None
+        known = load(uid) if uid else None
         if known is not None and known.status.secret is not None:
             standing = known.status.secret
             numbers = {one.number for one in standing.versions} | {standing.version}
@@ -109,10 +132,11 @@ def platform_of(loaded: LoadedProvider) -> Platform:
         list_lag_bound=described.list_lag_bound,
         attaches_at_launch=described.attaches_at_launch,
         disk_outlives_machine=described.disk_outlives_machine,
-        self_stop_ends_billing=described.self_stop == "ends-billing",
+        self_stop_ends_billing=described.self_stop is not SelfStop.KEEPS_BILLING,
         size_granularity_bytes=described.size_granularity_bytes,
         tools=described.tools,
         prunes_revisions=loaded.pruning is not None,
+        account=described.account,
     )
 
 

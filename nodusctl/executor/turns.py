@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from nodusctl.attempts.intents import Intent
+from nodusctl.base.copies import replace
 from nodusctl.base.exits import UserError
 from nodusctl.base.ids import Address
 from nodusctl.executor import carrying, concluding
-from nodusctl.executor.calling import Call, look_of, probe_of
+from nodusctl.executor.calling import Call, facts_of, look_of, prices_of, probe_of
 from nodusctl.executor.intending import served_tools
 from nodusctl.executor.outside import Outside
 from nodusctl.executor.runs import ObjectRun, Standing
 from nodusctl.executor.situations import claim_key, situation_of
 from nodusctl.lifecycle.next_step import next_step
 from nodusctl.lifecycle.situation import Sightings, Situation
-from nodusctl.lifecycle.steps import Abandon, GiveUp, Look, Mark, Probe, QueueAttempt, Resend, Settle, Wait
+from nodusctl.lifecycle.steps import Abandon, AskPrices, GiveUp, Look, Mark, Probe, QueueAttempt, ReadFacts, Resend, Settle, Wait
 from nodusctl.lifecycle.written import Written
 from nodusctl.ports.journal import Claim, StaleClaim
 from nodusctl.ports.progress import ProgressReport
@@ -44,7 +45,7 @@ def advance(outside: Outside, run: ObjectRun, addresses: Mapping[Address, str]) 
     if situation is None:
         return Turn(run=_over(outside, run, "", "removed", is_removed=True))
     step = next_step(situation)
-    run = _reported(outside, replace(run, sightings=situation.sightings, reads=_read_from(situation)), situation, step)
+    run = _reported(outside, run, situation, step)
     match step:
         case None:
             code = situation.status.reason if situation.status.phase is Phase.FAILED else ""
@@ -57,15 +58,15 @@ def advance(outside: Outside, run: ObjectRun, addresses: Mapping[Address, str]) 
             return _calling(outside, run, situation, step, look_of)
         case Probe():
             return _calling(outside, run, situation, step, probe_of)
+        case AskPrices():
+            return _calling(outside, run, situation, step, prices_of)
+        case ReadFacts():
+            return _calling(outside, run, situation, step, facts_of)
         case _:
             return _claimed(outside, run, situation, step)
 
 
-def _read_from(situation: Situation) -> tuple[str, ...]:
-    return (situation.uid,) if situation.home is None else (situation.uid, situation.home.record.uid)
-
-
-def _calling(outside: Outside, run: ObjectRun, situation: Situation, step: Look | Probe, make: Any) -> Turn:
+def _calling(outside: Outside, run: ObjectRun, situation: Situation, step: Look | Probe | AskPrices | ReadFacts, make: Any) -> Turn:
     try:
         call = make(outside, situation)
     except UserError as problem:
@@ -79,16 +80,19 @@ def _claimed(outside: Outside, run: ObjectRun, situation: Situation, step: Any) 
         if claim is None:
             wall_wake_at = outside.wall.monotonic() + _CLAIM_POLL_SECONDS
             return Turn(run=replace(run, standing=Standing.CLAIMED_ELSEWHERE, wall_wake_at=wall_wake_at))
-        # What was loaded before the claim may be old: ask again, now that nobody else can move the object.
-        outside.forget(run.reads)
-        return Turn(run=replace(run, claim=claim))
+        run = replace(run, claim=claim)
+        if outside.renew():
+            # What was loaded before the claim may be old: ask again, now that nobody else can move the object.
+            return Turn(run=run)
+    else:
+        claim = run.claim
     try:
         if isinstance(step, Mark | QueueAttempt | Abandon):
-            carrying.mark(outside, situation, step, run.claim)
+            carrying.mark(outside, situation, step, claim)
             return Turn(run=run)
-        intent, call = carrying.begin(outside, situation, step, run.claim)
+        intent, call = carrying.begin(outside, situation, step, claim)
     except StaleClaim:
-        return Turn(run=_taken_over(outside, run))
+        return Turn(run=taken_over(outside, run))
     except UserError as problem:
         return Turn(run=_over(outside, run, "ProviderNotReady", problem.diagnostics[0].summary))
     return Turn(run=run, step=step, intent=intent, call=call)
@@ -112,11 +116,11 @@ def finish_call(outside: Outside, run: ObjectRun, reply: Reply[Any], addresses: 
     name = f"settle-{intent.step}" if isinstance(flight.step, Settle | Resend) else str(intent.step)
     run = replace(run, sightings=concluding.remember(situation, situation.sightings, name, outcome))
     if run.claim is None:
-        return _taken_over(outside, run)
+        return taken_over(outside, run)
     try:
         carrying.finish(outside, run.claim, outcome)
     except StaleClaim:
-        return _taken_over(outside, run)
+        return taken_over(outside, run)
     return run
 
 
@@ -130,10 +134,10 @@ def _after_reading(outside: Outside, run: ObjectRun, situation: Situation, read:
         return replace(run, sightings=sightings)
     claim = run.claim or outside.claims.claim(claim_key(situation), "note", outside.call_limit)
     if claim is None:
-        return _taken_over(outside, replace(run, sightings=sightings))
+        return taken_over(outside, replace(run, sightings=sightings))
     # Without the claim the object may have moved since it was loaded: read the reply again, on what stands now.
-    outside.forget(run.reads if run.claim is None else ())
-    fresh = situation_of(outside, run.uid, run.sightings, addresses) if run.claim is None else situation
+    may_have_moved = run.claim is None and outside.renew()
+    fresh = situation_of(outside, run.uid, run.sightings, addresses) if may_have_moved else situation
     after = replace(run, sightings=sightings, claim=claim)
     is_same = fresh is not None and fresh.sightings.attempt_uid == sightings.attempt_uid
     written = read(fresh, fresh.sightings)[1] if fresh is not None and is_same else None
@@ -143,6 +147,10 @@ def _after_reading(outside: Outside, run: ObjectRun, situation: Situation, read:
 def _read(step: object, reply: Reply[Any], situation: Situation, sightings: Sightings) -> tuple[Sightings, Written | None]:
     if isinstance(step, Look):
         return concluding.after_look(situation, sightings, reply)
+    if isinstance(step, AskPrices):
+        return concluding.after_prices(situation, sightings, reply), None
+    if isinstance(step, ReadFacts):
+        return concluding.after_facts(situation, sightings, reply)
     tools = served_tools(situation, situation.platform.tools if situation.platform else frozenset())
     return concluding.after_probe(situation, sightings, reply, tools)
 
@@ -151,11 +159,12 @@ def _noted(outside: Outside, run: ObjectRun, claim: Claim, written: Written) -> 
     try:
         carrying.note(outside, claim, written)
     except StaleClaim:
-        return _taken_over(outside, run)
+        return taken_over(outside, run)
     return run
 
 
-def _taken_over(outside: Outside, run: ObjectRun) -> ObjectRun:
+def taken_over(outside: Outside, run: ObjectRun) -> ObjectRun:
+    """Somebody else holds the object: ask again in a moment."""
     wall_wake_at = outside.wall.monotonic() + _CLAIM_POLL_SECONDS
     return replace(run, standing=Standing.CLAIMED_ELSEWHERE, claim=None, wall_wake_at=wall_wake_at)
 
@@ -176,8 +185,9 @@ def _over(outside: Outside, run: ObjectRun, code: str, because: str, *, is_remov
 
 
 def _dropped(outside: Outside, run: ObjectRun) -> ObjectRun:
-    if run.claim is not None:
-        outside.claims.drop(run.claim)
+    if run.claim is None:
+        return run
+    outside.claims.drop(run.claim)
     return replace(run, claim=None)
 
 
@@ -186,4 +196,5 @@ def _reported(outside: Outside, run: ObjectRun, situation: Situation, step: Any)
     if step is not None and (phase, because) != (run.phase, run.because):
         report = ProgressReport(time=situation.now, address=run.address, phase=phase, step=because)
         outside.progress.report(report)
-    return replace(run, phase=phase, because=because or run.because, code="")
+    is_same = run.sightings is situation.sightings and (run.phase, run.because, run.code) == (phase, because or run.because, "")
+    return run if is_same else replace(run, sightings=situation.sightings, phase=phase, because=because or run.because, code="")

@@ -16,8 +16,9 @@ from nodusctl.planner.costs import Costed
 from nodusctl.planner.drafts import Draft
 from nodusctl.planner.homes import home_reasons
 from nodusctl.planner.market import Marketplace
-from nodusctl.planner.money_reasons import age_reasons, budget_reasons, cap_reasons, edge_reasons, policy_reasons
+from nodusctl.planner.money_reasons import age_reasons, budget_reasons, cap_reasons, credit_reasons, edge_reasons, policy_reasons
 from nodusctl.planner.object_reasons import intent_reasons, leaving_reasons, mutability_reasons, volume_reasons
+from nodusctl.planner.outside_reasons import foreign_reasons, stranded_reasons
 from nodusctl.planner.removals import removal_reasons
 from nodusctl.planner.secret_reasons import secret_reasons
 from nodusctl.planner.world import World
@@ -37,7 +38,9 @@ class Considered:
 def all_reasons(found: Considered, specs: Mapping[Address, Mapping[str, Any]], world: World) -> tuple[BlockingReason, ...]:
     """Reasons of the objects themselves, then of capacity, then of money. ``specs`` are all specs as they will be."""
     labels = {standing.record.uid: standing.record.labels for standing in world.snapshot}
-    budgets = block_budgets(specs, world.entries, labels, world.basis.project, world.now)
+    going = {action.address for action in found.removals if action.verb is Verb.DELETE}
+    staying = {address: spec for address, spec in specs.items() if address not in going}
+    budgets = block_budgets(staying, world.tally, labels, world.basis.project, world.now)
     costs, market = found.costs, found.market
     seats = tuple(one.seated for one in costs)
     return (
@@ -45,6 +48,8 @@ def all_reasons(found: Considered, specs: Mapping[Address, Mapping[str, Any]], w
         *mutability_reasons(found.drafts),
         *volume_reasons(found.drafts, world, found.moved),
         *intent_reasons(world),
+        *stranded_reasons(world),
+        *foreign_reasons(found.drafts, world),
         *removal_reasons(found.removals, world),
         *home_reasons(world),
         *secret_reasons(found.drafts, specs, world),
@@ -53,6 +58,7 @@ def all_reasons(found: Considered, specs: Mapping[Address, Mapping[str, Any]], w
         *cap_reasons(costs),
         *edge_reasons(costs, budgets, world),
         *budget_reasons(costs, budgets, world),
+        *credit_reasons(costs, world),
         *age_reasons(costs, world),
         *policy_reasons([one.line for one in costs], _standing_rates(world, found.removals), world),
     )

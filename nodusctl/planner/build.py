@@ -6,25 +6,28 @@ Order of Actions: what is referred to is made before what refers to it, and remo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from nodusctl.base.ids import Address
 from nodusctl.plan.actions import Action
 from nodusctl.plan.plan import Plan
+from nodusctl.planner.approving import with_reapprovals, with_terms
 from nodusctl.planner.blocking import Considered, all_reasons
+from nodusctl.planner.budget_notes import with_budget_notes
 from nodusctl.planner.costs import costed
 from nodusctl.planner.drafts import Asked, Draft, FormerDefaults, draft
 from nodusctl.planner.due import due_steps
 from nodusctl.planner.homes import home_actions
-from nodusctl.planner.market import Marketplace, marketplace
+from nodusctl.planner.market import marketplace
 from nodusctl.planner.moves import move_hints, moves_of, renamed_volumes
-from nodusctl.planner.needs import Urgency, need_of
-from nodusctl.planner.noting import notes_for, plan_hints
+from nodusctl.planner.needs import need_of
+from nodusctl.planner.noting import plan_hints
+from nodusctl.planner.outside_reasons import with_hardware_back
 from nodusctl.planner.removals import removals_by_absence, removals_by_word
-from nodusctl.planner.seating import Seated, seated, terms_of
+from nodusctl.planner.seating import seated
 from nodusctl.planner.storage import storage_needs
 from nodusctl.planner.summing import storage_costs, totals, with_reasons
+from nodusctl.planner.timetables import timetables
 from nodusctl.planner.world import World
 from nodusctl.resources.references import in_dependency_order
 
@@ -37,11 +40,12 @@ def build_plan(world: World, former_defaults: FormerDefaults) -> Plan:
     drafts = _drafts(world, moved, former_defaults)
     removals = _without_files(world) if not _compares_files(world) else removals_by_absence(world, moved.values())
     market = marketplace(world)
+    drafts = with_hardware_back(with_reapprovals(drafts, market, world), world)
     specs = _specs(world, drafts)
     needs = [need for one in drafts if (need := need_of(one, world, moved, specs)) is not None]
     seats = seated(needs, market)
     costs = () if world.is_offline else tuple(costed(one, market, world) for one in seats)
-    actions = (*_with_terms(drafts, seats, market, world), *removals)
+    actions = with_budget_notes((*with_terms(drafts, seats, market, world), *removals), world)
     storage = storage_costs(storage_needs(actions, costs, market, world))
     reasons = (
         *move_reasons,
@@ -60,6 +64,8 @@ def build_plan(world: World, former_defaults: FormerDefaults) -> Plan:
         totals=totals(line for line in lines if line.address not in left_out),
         reasons=reasons,
         due=tuple(due_steps(world)),
+        burning=world.burning,
+        timetables=timetables(drafts, actions, world),
         hints=(*move_hints(actions, world.snapshot), *plan_hints(actions, world)),
         diagnostics=world.diagnostics,
         ignored_fields=sum(one.ignored_fields for one in drafts),
@@ -98,19 +104,6 @@ def _compares_files(world: World) -> bool:
 
 def _without_files(world: World) -> tuple[Action, ...]:
     return removals_by_word(world) if world.removal is not None else home_actions(world)
-
-
-def _with_terms(drafts: Iterable[Draft], seats: Iterable[Seated], market: Marketplace, world: World) -> tuple[Action, ...]:
-    by_address = {one.need.address: one for one in seats}
-    actions = []
-    for one in drafts:
-        if one.action is None:
-            continue
-        seat = by_address.get(one.address)
-        terms = terms_of(seat, market) if seat is not None and seat.need.urgency is Urgency.REQUIRED else ()
-        notes = notes_for(one, seat, market, world)
-        actions.append(replace(one.action, terms=terms, notes=(*one.action.notes, *notes)))
-    return tuple(actions)
 
 
 def _specs(world: World, drafts: Iterable[Draft]) -> Specs:

@@ -15,14 +15,18 @@ from nodusctl.placement.allocate import Queued
 from nodusctl.placement.funnel import Funnel
 from nodusctl.placement.rank import shown_expectation
 from nodusctl.plan.costs import CostLine
+from nodusctl.planner.horizons import allocations_after_loss, session_span
 from nodusctl.planner.market import Marketplace
 from nodusctl.planner.needs import Need
 from nodusctl.planner.seating import Seated
 from nodusctl.planner.world import World
-from nodusctl.pricing.estimate import Basis, EstimateFigures, FunctionRun, WorkspaceRun, estimate_function, estimate_workspace
+from nodusctl.pricing.estimate import Basis, EstimateFigures, FunctionRun, Horizon, WorkspaceRun, estimate_function, estimate_workspace
 from nodusctl.pricing.estimate_status import estimate_status
 from nodusctl.pricing.holds import Priced
 from nodusctl.provider.contract import SelfStop
+
+NEXT_WINDOW = "next window"
+"""What the amounts of a Workspace with weekly windows cover; the later ones stand in its timetable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,10 +88,15 @@ def _figures(basis: Basis, need: Need, world: World) -> EstimateFigures:
             lease_term=world.lease_term,
         )
         return estimate_function(basis, run)
-    launch_at = need.launch_at(world.now)
-    return _estimate_workspace(
-        basis, WorkspaceRun(launch_at=launch_at, window_end=need.stop_at, remaining=need.remaining, lease_term=world.lease_term)
+    span = session_span(need, world)
+    session = WorkspaceRun(
+        launch_at=span.launch_at,
+        window_end=span.ends_at,
+        remaining=need.remaining,
+        lease_term=world.lease_term,
+        recoveries=allocations_after_loss(need),
     )
+    return _estimate_workspace(basis, session)
 
 
 # Hundreds of alike Workspaces on one offer have one estimate; the exact fractions behind it are what a large plan spends its time on.
@@ -97,6 +106,7 @@ _estimate_workspace = lru_cache(maxsize=256)(estimate_workspace)
 def _line(one: Seated, basis: Basis, figures: EstimateFigures, world: World, funnel: tuple[tuple[str, int], ...]) -> CostLine:
     priced, cost, most = basis.priced, figures.cost, figures.at_most
     ends_after = figures.runs_for if one.need.starts_now and _ends_within_lease(figures, world) else None
+    is_weekly = figures.horizon is Horizon.WINDOW and session_span(one.need, world).is_weekly
     return CostLine(
         address=one.need.address,
         offering=basis.offer.id,
@@ -107,7 +117,7 @@ def _line(one: Seated, basis: Basis, figures: EstimateFigures, world: World, fun
         at_most_usd=most.amount if most.has_limit and not most.is_at_least else None,
         has_limit=most.has_limit,
         is_at_least=most.is_at_least or figures.rate is None,
-        horizon=figures.horizon.value,
+        horizon=NEXT_WINDOW if is_weekly else figures.horizon.value,
         hold_usd=figures.concurrent_hold if one.need.address.kind == "function" else figures.hold,
         price_source=priced.source,
         price_origin=priced.origin.value,
@@ -115,7 +125,7 @@ def _line(one: Seated, basis: Basis, figures: EstimateFigures, world: World, fun
         price_age=priced.shown_age,
         valid_until=figures.valid_until,
         band_source=figures.startup_cold.shown_origin,
-        stops_at=one.need.launch_at(world.now) + ends_after if ends_after is not None else None,
+        stops_at=world.now + ends_after if ends_after is not None else None,
         lines=_extra_lines(one, figures, world),
         funnel=funnel,
         warnings=(*((w.code, w.message) for w in figures.warnings), *_queued(one)),
@@ -130,7 +140,7 @@ def _extra_lines(one: Seated, figures: EstimateFigures, world: World) -> tuple[s
     term = format_duration(world.lease_term)
     choice = one.choice
     expectation = shown_expectation(one.found.ranked, choice) if choice is not None else ""
-    lease = () if _ends_within_lease(figures, world) else (f"each start ends itself after {term} at the latest",)
+    lease = () if _ends_within_lease(figures, world) else (f"each start ends itself after {term} unless a tick renews it",)
     return (*((expectation,) if expectation else ()), *lease)
 
 

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from nodusctl.base.ids import Address
+from nodusctl.lifecycle.windows import is_open
 from nodusctl.plan.actions import Action, Verb
 from nodusctl.plan.changes import ChangeClass, FieldChange
 from nodusctl.plan.facts import facts_for, home_of
@@ -18,11 +19,12 @@ from nodusctl.planner.classes import field_change, heaviest, is_up
 from nodusctl.planner.diff import differences, plain
 from nodusctl.planner.ignoring import Ignored, with_ignored
 from nodusctl.planner.merging import desired_spec, desired_texts
-from nodusctl.planner.windows import is_open
 from nodusctl.resources.resource import Resource
 from nodusctl.state.records import Record
 from nodusctl.state.snapshot import Snapshot, Standing
 
+APPROVED_RATE = "approved rate"
+"""The path of a change that approves today's prices and nothing else."""
 FormerDefaults = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 """``(kind, applied) → applied with today's defaults``; ``applied`` is in long form and was valid when it was applied."""
 
@@ -85,7 +87,7 @@ def draft(resource: Resource, snapshot: Snapshot, asked: Asked, former_defaults:
     changes = tuple(_following_a_move(change, asked) for change in changes)
     one = Draft(resource=resource, standing=standing, desired=desired, action=None, ignored_fields=ignored_fields)
     changes = tuple(_within_windows(change, one, asked) for change in changes)
-    return replace(one, action=_update(one, changes, asked, snapshot))
+    return replace(one, action=updated(one, changes, asked, snapshot))
 
 
 def _creation(resource: Resource, snapshot: Snapshot, asked: Asked) -> Action:
@@ -120,7 +122,8 @@ def _within_windows(change: FieldChange, one: Draft, asked: Asked) -> FieldChang
     return replace(change, change_class=ChangeClass.FREE, note="its next window starts it")
 
 
-def _update(one: Draft, changes: tuple[FieldChange, ...], asked: Asked, snapshot: Snapshot) -> Action | None:
+def updated(one: Draft, changes: tuple[FieldChange, ...], asked: Asked, snapshot: Snapshot) -> Action | None:
+    """The Action that makes these changes of an object that is there; None where nothing is to be done."""
     if one.standing is None:
         return None
     resource, record = one.resource, one.standing.record

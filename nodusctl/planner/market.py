@@ -92,12 +92,14 @@ class Marketplace:
             price_origin=priced.origin.value,
             price_source=priced.source,
             price_observed_at=priced.observed_at,
+            price_ttl=priced.ttl,
             book_version=self.book_version,
             increment_seconds=offer.increment_seconds,
             minimum_seconds=offer.minimum_seconds,
             stop_bound=self.descriptions[offer.provider].stop_bound,
             startup_p50=band.p50,
             startup_p90=band.p90,
+            account=self.descriptions[offer.provider].account,
         )
 
     def _found(self, request: CapacityRequest, needs_own_image: bool, pool_rate: Money | None) -> Found:
@@ -128,7 +130,7 @@ def marketplace(world: World) -> Marketplace:
     priced: list[PricedCandidate] = []
     for market in world.markets:
         for offer in market.offers:
-            bands[offer.key] = duration_band(world.startups.get(offer.id, ()), offer.startup_p50, offer.startup_p90)
+            bands[offer.key] = duration_band(world.startups.get((offer.provider, offer.id), ()), offer.startup_p50, offer.startup_p90)
             priced.append(_priced(offer, market, world, bands[offer.key]))
     descriptions = {market.instance: market.description for market in world.markets if market.description is not None}
     return Marketplace(tuple(priced), bands, descriptions, world.book.version)

@@ -45,9 +45,25 @@ def budget_reasons(costs: Sequence[Costed], budgets: Sequence[BudgetStanding], w
     ]
     for budget in budgets:
         covered = [one for one in starting if budget.covers(world.basis.project, one.labels)]
-        needed = total(one.line.hold_usd or ZERO for one in covered)
+        needed = total(map(_more_to_hold, covered))
         if needed > budget.remaining:
             yield _budget_exceeded(budget, needed, covered)
+
+
+def credit_reasons(costs: Sequence[Costed], world: World) -> Iterator[BlockingReason]:
+    """InsufficientCredits where money was granted and the holds of all starts of this plan are more than what is left of it."""
+    starting = [one for one in costs if one.seated.need.starts_now and one.line.hold_usd is not None]
+    needed, left = total(map(_more_to_hold, starting)), max(world.tally.available, ZERO)
+    if not world.tally.has_grant or needed <= left:
+        return
+    names = ", ".join(str(one.line.address) for one in starting)
+    yield BlockingReason(
+        code="InsufficientCredits",
+        address=None,
+        message=f"{left.shown} of what was granted is left; the holds of {names} need {needed.shown}.",
+        fix=f"Start less at once, or grant more:\n  nodusctl credits grant {needed - left}",
+        amounts={"needed": str(needed), "remaining": str(left)},
+    )
 
 
 def age_reasons(costs: Sequence[Costed], world: World) -> Iterator[BlockingReason]:
@@ -65,17 +81,17 @@ def age_reasons(costs: Sequence[Costed], world: World) -> Iterator[BlockingReaso
 
 
 def edge_reasons(costs: Sequence[Costed], budgets: Sequence[BudgetStanding], world: World) -> Iterator[BlockingReason]:
-    """NoHardEdge blocks where a cap or a Block Budget promises an edge that such a machine can't keep."""
+    """NoHardEdge blocks where a cap or a Block Budget promises an edge that such a machine can't keep (rule R10).
+
+    It doesn't where somebody always there ends such machines at once, or where the person takes the risk.
+    """
+    if world.ticker_is_near or world.allow.accepts_no_edge:
+        return
     for one in costs:
         need = one.seated.need
         is_limited = need.remaining is not None or any(budget.covers(world.basis.project, one.labels) for budget in budgets)
         if need.urgency is Urgency.REQUIRED and is_limited and one.figures is not None and one.keeps_billing:
-            yield BlockingReason(
-                code="NoHardEdge",
-                address=need.address,
-                message=f"{one.line.offer_key} goes on billing after the machine shuts itself down, so its cap or Budget has no hard edge.",
-                fix="Place it where a shutdown ends the bill, or remove the cap and the Budget over it.",
-            )
+            yield _no_hard_edge(one)
 
 
 def policy_reasons(lines: Sequence[CostLine], standing_rates: Mapping[Address, Money], world: World) -> Iterator[BlockingReason]:
@@ -100,6 +116,13 @@ def policy_reasons(lines: Sequence[CostLine], standing_rates: Mapping[Address, M
         )
 
 
+def _more_to_hold(one: Costed) -> Money:
+    """The first hold of a start; of a restart what it is above the present hold, which is given back before."""
+    standing = one.seated.need.draft.standing
+    present = standing.held_usd if standing is not None else ZERO
+    return max((one.line.hold_usd or ZERO) - present, ZERO)
+
+
 def _cap_too_small(address: Address, remaining: Money, smallest: Money, rate: Money) -> BlockingReason:
     return BlockingReason(
         code="CapTooSmall",
@@ -119,6 +142,21 @@ def _budget_exceeded(budget: BudgetStanding, needed: Money, covered: Sequence[Co
         message=f"{budget.address} has {budget.remaining.shown} of {budget.limit.shown} left; the holds of {names} need {needed.shown}.",
         fix=f"Start less at once, set spec.maxCostUSD on them, or raise spec.limitUSD of {budget.address}.",
         amounts={"needed": str(needed), "remaining": str(budget.remaining), "limit": str(budget.limit)},
+    )
+
+
+def _no_hard_edge(one: Costed) -> BlockingReason:
+    rate = one.figures.rate if one.figures is not None else None
+    day = f" A day nobody looks costs {(rate * 24).shown}." if rate is not None else ""
+    return BlockingReason(
+        code="NoHardEdge",
+        address=one.seated.need.address,
+        message=f"{one.line.offer_key} goes on billing after the machine shuts itself down: its cap or Budget has no hard edge.{day}",
+        fix=(
+            "Place it where a shutdown ends the bill; or run nodusctl tick at least every 10 minutes on a host that is always on, with\n"
+            "alwaysOn: true in nodusctl.yaml; or take the risk:\n  nodusctl apply --accept-no-edge"
+        ),
+        amounts={"day": str(rate * 24)} if rate is not None else {},
     )
 
 

@@ -7,26 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any
 
 from nodusctl.base.ids import Address
 from nodusctl.base.money import ZERO, Money
-from nodusctl.base.timestamps import parse_time
+from nodusctl.lifecycle.windows import WINDOWS
 from nodusctl.placement.request import CapacityRequest, request_from_spec
 from nodusctl.plan.actions import Verb
 from nodusctl.plan.changes import ChangeClass
-from nodusctl.planner.drafts import Draft
+from nodusctl.planner.drafts import APPROVED_RATE, Draft
 from nodusctl.planner.world import World
 from nodusctl.state.snapshot import Standing
 from nodusctl.state.status import VolumeStanding
 
 COMPUTE_KINDS = frozenset({"workspace", "function"})
 CATALOG_PREFIX = "nodus/"
-SCHEDULE_LEAD = timedelta(minutes=15)
 _NEEDS_OFFERS = frozenset({"resources", "placement", "network", "tools", "image"})
 _MOVES_PRICE = frozenset({"maxCostUSD", "schedule", "scaling", "cluster"})
+_WINDOWS_PATH = f"metadata.annotations[{WINDOWS}]"
 
 
 class Urgency(Enum):
@@ -73,17 +72,6 @@ class Need:
             return None
         charged = self.draft.standing.charged_usd if self.draft.standing is not None else ZERO
         return max(Money.parse(cap) - charged, ZERO)
-
-    @property
-    def stop_at(self) -> datetime | None:
-        """``spec.schedule.stopAt``."""
-        text = (self.spec.get("schedule") or {}).get("stopAt")
-        return parse_time(text) if isinstance(text, str) else None
-
-    def launch_at(self, now: datetime) -> datetime:
-        """When its machine would be asked for: now, or 15 minutes before readyBy (seed)."""
-        text = (self.spec.get("schedule") or {}).get("readyBy")
-        return max(now, parse_time(text) - SCHEDULE_LEAD) if isinstance(text, str) else now
 
 
 def need_of(draft: Draft, world: World, moved: Mapping[Address, Address], specs: Mapping[Address, Mapping[str, Any]]) -> Need | None:
@@ -132,9 +120,11 @@ def _urgency(draft: Draft) -> Urgency:
     if action is None or draft.address.kind not in COMPUTE_KINDS:
         return Urgency.NONE
     starts = action.change_class in {ChangeClass.STARTS, ChangeClass.RESTARTS}
-    if starts or action.verb in {Verb.CREATE, Verb.RESTART} or draft.changed_fields & _NEEDS_OFFERS:
+    approves = any(change.path == APPROVED_RATE for change in action.changes)
+    if starts or approves or action.verb in {Verb.CREATE, Verb.RESTART} or draft.changed_fields & _NEEDS_OFFERS:
         return Urgency.REQUIRED
-    return Urgency.SHOWN if draft.changed_fields & _MOVES_PRICE else Urgency.NONE
+    moves_window = any(change.path == _WINDOWS_PATH for change in action.changes)
+    return Urgency.SHOWN if moves_window or draft.changed_fields & _MOVES_PRICE else Urgency.NONE
 
 
 def _providers(volume: Standing | None, pool: Mapping[str, Any]) -> tuple[str, ...]:

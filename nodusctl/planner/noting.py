@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from nodusctl.lifecycle.windows import has_openings
 from nodusctl.plan.actions import Action, Verb
 from nodusctl.plan.changes import ChangeClass
 from nodusctl.planner.classes import is_up
@@ -25,7 +26,7 @@ def plan_hints(actions: Collection[Action], world: World) -> Iterator[str]:
     if starts and not any(address.kind == "sshkey" and address.name != "cli" for address in known):
         yield "The project has no SSHKey of its own; SSHKey cli (this person's key on this computer) may log in."
     if any(action.verb is Verb.CREATE and _waits_for_time(action) for action in actions):
-        yield "idleTimeout, readyBy and windows are checked and stored; this version acts on none of them (stopAt does end the machine)."
+        yield "nodusctl tick opens windows, so let cron run it (docs/time.md). A machine ends itself with its window, its cap or its use."
     used = {terms.provider for action in actions for terms in action.terms}
     for market in world.markets:
         if market.description is not None and market.instance in used:
@@ -37,10 +38,7 @@ def plan_hints(actions: Collection[Action], world: World) -> Iterator[str]:
 
 
 def _waits_for_time(action: Action) -> bool:
-    spec = action.applied or {}
-    return action.address.kind == "workspace" and bool(
-        "idleTimeout" in spec or spec.get("schedule") or "nodus.dev/windows" in action.annotations
-    )
+    return action.address.kind == "workspace" and has_openings(action.spec or {}, action.annotations)
 
 
 def _left_out_tools(seat: Seated | None, market: Marketplace) -> Iterator[str]:

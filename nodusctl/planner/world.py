@@ -13,11 +13,12 @@ from nodusctl.attempts.intents import Intent
 from nodusctl.base.diagnostics import Diagnostic
 from nodusctl.base.ids import Address
 from nodusctl.base.money import Money
-from nodusctl.ledger.entries import Entry
-from nodusctl.plan.plan import AllowFlags, Basis
+from nodusctl.ledger.room import Tally
+from nodusctl.plan.plan import AllowFlags, Basis, Burning
 from nodusctl.planner.ignoring import Ignored
 from nodusctl.pricing.book import EMPTY_BOOK, PriceBook
 from nodusctl.provider.contract import Description
+from nodusctl.provider.machines import Holdings
 from nodusctl.provider.offers import Offer
 from nodusctl.resources.resource import Resource
 from nodusctl.state.snapshot import Snapshot
@@ -27,7 +28,8 @@ from nodusctl.state.snapshot import Snapshot
 class Market:
     """What one provider instance answered. ``why_not`` says why it gave nothing; empty where it answered.
 
-    ``configured_rate`` is the project's own price for hardware of its own.
+    ``configured_rate`` is the project's own price for hardware of its own. ``holdings`` is all it has with a nodus tag, None where it
+    didn't say.
     """
 
     instance: str
@@ -35,6 +37,7 @@ class Market:
     offers: tuple[Offer, ...] = ()
     configured_rate: Money | None = None
     why_not: str = ""
+    holdings: Holdings | None = None
 
     @property
     def is_ready(self) -> bool:
@@ -93,11 +96,46 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Foreign:
+    """A machine or disk that bears this project and an object's name, and the mark of another state (rule R15)."""
+
+    address: Address
+    provider: str
+    thing: str
+    state_id: str
+    owner: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stranded:
+    """Objects that live at a provider the project left (``why`` says how), with what they have there (rule R8)."""
+
+    provider: str
+    why: str
+    things: tuple[tuple[Address, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutsideFacts:
+    """What providers hold that the files don't say. ``reshaped`` are running machines with other hardware than they were made with.
+
+    Each change is its name, as made, as it is now. ``lost`` are machines that are gone or ended, with what was seen.
+    """
+
+    foreign: tuple[Foreign, ...] = ()
+    stranded: tuple[Stranded, ...] = ()
+    reshaped: Mapping[Address, tuple[tuple[str, str, str], ...]] = field(default_factory=dict)
+    lost: Mapping[Address, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class World:
     """One moment.
 
     ``secret_hmacs`` holds the keyed HMACs of each Secret whose values could be read; one that is missing is read at apply.
-    ``startups`` are past start times by offering id. ``removal`` or ``home_change`` set means the files are not compared at all.
+    ``startups`` are past start times by provider instance and offering id. ``tally`` are the ledger's sums. ``ticker_is_near`` is True
+    where a host that is always on made a good pass within the last ten minutes. ``removal`` or ``home_change`` set means the files are not
+    compared at all.
     """
 
     basis: Basis
@@ -118,9 +156,12 @@ class World:
     lease_term: timedelta = timedelta(hours=8)
     window_lead: timedelta = timedelta(minutes=15)
     intents: tuple[Intent, ...] = ()
-    entries: tuple[Entry, ...] = ()
-    startups: Mapping[str, tuple[timedelta, ...]] = field(default_factory=dict)
+    burning: tuple[Burning, ...] = ()
+    ticker_is_near: bool = False
+    tally: Tally = field(default_factory=Tally)
+    startups: Mapping[tuple[str, str], tuple[timedelta, ...]] = field(default_factory=dict)
     secret_hmacs: Mapping[Address, Mapping[str, str]] = field(default_factory=dict)
+    outside: OutsideFacts = field(default_factory=OutsideFacts)
     diagnostics: tuple[Diagnostic, ...] = ()
 
     def market(self, instance: str) -> Market | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import py_compile
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nodus_providers.local.agents import install_agent
 from nodus_providers.local.cards import Cards
 from nodus_providers.local.folders import Root, sync_folder, write_json
 from nodus_providers.local.guest import kernel_boot_id, vault_folder
@@ -21,6 +21,7 @@ from nodusctl.base.timestamps import format_time
 from nodusctl.provider.requests import LaunchRequest
 
 BUNDLE_FORMAT = "nodus-bundle/1"
+CARD_VARIABLES = ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,10 +50,7 @@ def build_folder(root: Root, machine_id: str, request: LaunchRequest, parts: Par
     for part in ("agent", "etc", "run"):
         (making / part).mkdir(mode=0o700)
     bundle = bundle_of(request) or {}
-    for name, source in bundle["agent"].items():
-        path = making / "agent" / Path(name).name
-        path.write_text(source, encoding="utf-8")
-        py_compile.compile(str(path), dfile=f"agent/{path.name}", doraise=True)
+    install_agent(root, bundle["agent"], making / "agent")
     _write_private(making / "etc" / "host_key", bundle["host_key"])
     _write_private(making / "etc" / "authorized_keys", "".join(f"{key}\n" for key in bundle["person_keys"]))
     folder = root.machine(machine_id)
@@ -74,6 +72,7 @@ def _boot(folder: Path, parts: Parts, request: LaunchRequest, bundle: Mapping[st
         "boot_id": f"{folder.name}-{kernel_boot_id()}",
         "edge_seconds": min(request.edge_seconds, int(bundle["edge_seconds"])),
         "idle_timeout_seconds": bundle["idle_timeout_seconds"],
+        "cards": [card for name in CARD_VARIABLES for card in parts.variables.get(name, "").split(",") if card],
         "tools": bundle["tools"],
         "service_key": bundle["service_key"],
         "home": str(parts.home or folder / "home"),

@@ -4,6 +4,7 @@
     disks/<id>/        one disk with its revisions
     gone/<id>.json     what a released machine or deleted disk was, so that asking again can be answered
     locks/             one lock file a machine or disk in work
+    agents/            the agent's code, compiled, for every machine to share
 
 Ids come from client tokens, so that what a token made is found without a search, whatever crashed in between.
 """
@@ -112,11 +113,12 @@ class Root:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A file's mapping; empty where there is no file."""
+    """A file's mapping; empty where there is no file, or one of which a power cut has left nothing."""
     try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
+        text = path.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return {}
+    return dict(json.loads(text)) if text else {}
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:

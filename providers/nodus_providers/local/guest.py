@@ -18,7 +18,8 @@ from nodusctl.base.timestamps import parse_time
 
 _COMMAND_LIMIT_SECONDS = 45.0
 # -B: an interpreter that writes its byte code would bring back a folder that was taken away while it started.
-AGENT_FLAGS = ("-B", "-E", "-s")
+# -S: the agent needs the standard library only, and looking for installed packages takes as long as all of its imports.
+AGENT_FLAGS = ("-B", "-E", "-s", "-S")
 _ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
 
 
@@ -47,8 +48,12 @@ class Guest:
         return int(written["port"]) if written.get("is_open") and self._lives("door.json") else 0
 
     def ended(self) -> Mapping[str, Any]:
-        """``ended_at`` and ``reason``, once the machine has ended itself; else empty."""
+        """``ended_at``, ``reason`` and ``detail``, once the machine has ended itself; else empty."""
         return read_json(self.folder / "run" / "ended.json")
+
+    def end_note(self) -> Mapping[str, Any]:
+        """``reason``, ``detail`` and ``decided_at``, written before anything of the machine was ended; else empty."""
+        return read_json(self.folder / "run" / "end-note.json")
 
     def armed_until(self) -> datetime | None:
         """The edge as armed last."""

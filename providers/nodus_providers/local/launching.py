@@ -114,7 +114,7 @@ class Launcher:
 
     def _failed(self, machine_id: str, guest: Guest) -> Refused:
         """The keeper has ended the machine before its door was ever open: nothing is left, so the launch is refused."""
-        reason = str(guest.ended()["reason"])
+        reason = str(guest.ended()["detail"] or guest.ended()["reason"])
         remove_limits(self._root.machine(machine_id))
         remove_tree(self._root.machine(machine_id))
         return Refused("ProviderNotReady", Scope.ACCOUNT, reason)

@@ -37,13 +37,14 @@ def observed(root: Root, host: Host, machine_id: str) -> Machine:
 
 
 def _standing(guest: Guest, record: Mapping[str, Any], host: Host, machine_id: str) -> Machine:
-    state, reason, ended_at = _state(guest)
+    state, reason, detail, ended_at = _state(guest)
     port = guest.door() if state is MachineState.RUNNING else 0
     return Machine(
         **_fixed(record, host),
         id=machine_id,
         state=state,
         reason=reason,
+        reason_detail=detail,
         billing_started_at=guest.started_at(),
         ended_at=_not_before(guest.started_at(), ended_at),
         ssh=SshEndpoint(host="127.0.0.1", port=port, user=str(read_json(guest.folder / "boot.json")["user"])) if port else None,
@@ -71,6 +72,7 @@ def _gone(root: Root, host: Host, machine_id: str) -> Machine:
         id=machine_id,
         state=MachineState.GONE,
         reason=record["reason"],
+        reason_detail=record.get("reason_detail", ""),
         billing_started_at=_moment(record.get("started_at")),
         ended_at=_moment(record["ended_at"]),
     )
@@ -88,21 +90,34 @@ def _fixed(record: Mapping[str, Any], host: Host) -> dict[str, Any]:
     }
 
 
-def _state(guest: Guest) -> tuple[MachineState, str, datetime | None]:
-    """State, reason and end. A machine that ended keeps its folder until it is released: stopped, not gone."""
+def _state(guest: Guest) -> tuple[MachineState, str, str, datetime | None]:
+    """State, reason, evidence and end. A machine that ended keeps its folder until it is released: stopped, not gone."""
     ended = guest.ended()
     if ended:
-        return MachineState.STOPPED, ended["reason"], parse_time(ended["ended_at"])
+        return MachineState.STOPPED, ended["reason"], ended["detail"], parse_time(ended["ended_at"])
     if not guest.has_begun:
-        return MachineState.PENDING, "launching", None
-    if guest.has_keeper():
-        return (MachineState.RUNNING, "", None) if guest.door() else (MachineState.PENDING, "sshd is starting", None)
-    if not guest.is_of_this_boot():
-        return MachineState.STOPPED, "the computer was restarted; the end is the last heartbeat", guest.last_seen()
-    survivors = int(guest.run("survivors").stdout or 0)
+        return MachineState.PENDING, "launching", "", None
+    if not guest.has_keeper():
+        return _without_keeper(guest)
+    if guest.door():
+        return MachineState.RUNNING, "", "", None
+    if note := guest.end_note():
+        return MachineState.RUNNING, "ending", f"{note['reason']}: {note['detail']}".removesuffix(": "), None
+    return MachineState.PENDING, "sshd is starting", "", None
+
+
+def _without_keeper(guest: Guest) -> tuple[MachineState, str, str, datetime | None]:
+    """A machine that didn't write down its end. A keeper that was about to end it had written down why."""
+    survivors = int(guest.run("survivors").stdout or 0) if guest.is_of_this_boot() else 0
     if survivors:
-        return MachineState.RUNNING, f"its keeper was killed; {survivors} processes of it still run", None
-    return MachineState.STOPPED, "its keeper was killed; the end is the last heartbeat", guest.last_seen()
+        return MachineState.RUNNING, "killed", f"its keeper was killed; {survivors} processes of it still run", None
+    seen, note = guest.last_seen(), guest.end_note()
+    if note:
+        decided_at = parse_time(note["decided_at"])
+        return MachineState.STOPPED, note["reason"], note["detail"], max(seen, decided_at) if seen else decided_at
+    if not guest.is_of_this_boot():
+        return MachineState.STOPPED, "poweroff", "the computer was restarted; the end is the last heartbeat", seen
+    return MachineState.STOPPED, "killed", "its keeper was killed; the end is the last heartbeat", seen
 
 
 def _not_before(start: datetime | None, end: datetime | None) -> datetime | None:

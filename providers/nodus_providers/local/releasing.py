@@ -15,7 +15,7 @@ from nodus_providers.local.limits import remove_limits
 from nodus_providers.local.machines import observed
 from nodus_providers.local.trees import remove_tree
 from nodusctl.base.timestamps import format_time, parse_time
-from nodusctl.provider.machines import MachineState, Release, ReleaseState
+from nodusctl.provider.machines import Machine, MachineState, Release, ReleaseState
 from nodusctl.provider.replies import Done, Refused, Reply
 from nodusctl.provider.requests import ReleaseRequest
 
@@ -31,13 +31,13 @@ def release(root: Root, host: Host, request: ReleaseRequest) -> Reply[Release]:
         if not (folder / "machine.json").exists():
             was = root.gone(request.machine_id)
             return Done(Release(state=ReleaseState.GONE, ended_at=parse_time(was["ended_at"]))) if was else _NEVER_SHOWN
-        # Before anything is ended, the machine may have ended by itself: then that is when its billing ended.
+        # Before anything is ended, the machine may have ended by itself: then that is when its billing ended, and why.
         before = observed(root, host, request.machine_id)
         if not _has_ended(Guest(folder)):
             return Done(Release(state=ReleaseState.RELEASING))
-        ended_at = before.ended_at if before.state is MachineState.STOPPED else observed(root, host, request.machine_id).ended_at
-        ended_at = ended_at or root.wall.now()
-        _forget(root, request.machine_id, ended_at, str(Guest(folder).ended().get("reason", before.reason)))
+        last = before if before.state is MachineState.STOPPED else observed(root, host, request.machine_id)
+        ended_at = last.ended_at or root.wall.now()
+        _forget(root, request.machine_id, ended_at, last)
         return Done(Release(state=ReleaseState.GONE, ended_at=ended_at))
 
 
@@ -49,12 +49,13 @@ def _has_ended(guest: Guest) -> bool:
     return ended.returncode == 0
 
 
-def _forget(root: Root, machine_id: str, ended_at: datetime, reason: str) -> None:
+def _forget(root: Root, machine_id: str, ended_at: datetime, last: Machine) -> None:
     folder = root.machine(machine_id)
     started_at = Guest(folder).started_at()
     record = {
         **read_json(folder / "machine.json"),
-        "reason": reason,
+        "reason": last.reason,
+        "reason_detail": last.reason_detail,
         "ended_at": format_time(ended_at),
         "started_at": format_time(started_at) if started_at else None,
     }

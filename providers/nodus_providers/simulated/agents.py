@@ -1,4 +1,4 @@
-"""What a simulated machine's agent answers. It answers only while the machine runs, and holds the armed edge as a real one would.
+"""What a simulated machine's agent answers. It answers only while the machine runs, and keeps edge and idle timeout as a real one would.
 
 A push replaces what was pushed before it; only the digest is kept, never a secret.
 """
@@ -12,7 +12,7 @@ from nodus_providers.simulated.database import Transaction
 from nodus_providers.simulated.gate import is_unreachable
 from nodus_providers.simulated.instants import SECOND, from_micro, moment_or_none
 from nodus_providers.simulated.rows import MachineRow
-from nodus_providers.simulated.timeline import Due, remind
+from nodus_providers.simulated.timeline import Due, idle_at, remind, with_idle_timeout
 from nodus_providers.simulated.world import World
 from nodusctl.base.canonical import digest
 from nodusctl.provider.agent import Activity, AgentAnswer, AgentCommand, AgentRequest, ToolAnswer
@@ -41,7 +41,7 @@ def _changed(tx: Transaction, machine: MachineRow, request: AgentRequest) -> Mac
         case AgentCommand.READY | AgentCommand.FACTS:
             return machine
         case AgentCommand.RENEW:
-            return _renewed(tx, machine, request.edge_seconds)
+            return _renewed(tx, machine, request)
         case AgentCommand.SECRETS:
             has_secrets = machine.has_secrets or any(path.startswith("/run/secrets") for path in request.files)
             return replace(machine, pushed_digest=digest(dict(request.files)), has_secrets=int(has_secrets))
@@ -51,18 +51,20 @@ def _changed(tx: Transaction, machine: MachineRow, request: AgentRequest) -> Mac
             assert_never(unexpected)
 
 
-def _renewed(tx: Transaction, machine: MachineRow, edge_seconds: int | None) -> MachineRow | Refused:
-    if edge_seconds is None or edge_seconds <= 0:
+def _renewed(tx: Transaction, machine: MachineRow, request: AgentRequest) -> MachineRow | Refused:
+    edge_seconds, idle_seconds = request.edge_seconds, request.idle_timeout_seconds
+    if (edge_seconds is None and idle_seconds is None) or (edge_seconds is not None and edge_seconds <= 0):
         return Refused("Invalid", Scope.REQUEST, "a renewal needs the seconds that remain")
-    if machine.edge_at is None:
-        return machine
-    edge_at = tx.now + edge_seconds * SECOND
-    remind(tx, edge_at, Due.EDGE, machine.id)
-    return replace(machine, edge_at=edge_at)
+    if idle_seconds is not None and idle_seconds < 0:
+        return Refused("Invalid", Scope.REQUEST, "an idle timeout is a number of seconds, 0 for never")
+    if edge_seconds is not None and machine.edge_at is not None:
+        machine = replace(machine, edge_at=tx.now + edge_seconds * SECOND)
+        remind(tx, machine.edge_at or tx.now, Due.EDGE, machine.id)
+    return machine if idle_seconds is None else with_idle_timeout(tx, machine, idle_seconds or None)
 
 
 def _answer(tx: Transaction, world: World, machine: MachineRow, command: AgentCommand) -> AgentAnswer:
-    is_asked_for_facts = command is AgentCommand.FACTS
+    is_asked_for_facts, idle = command is AgentCommand.FACTS, None if machine.is_quiet else idle_at(machine)
     return AgentAnswer(
         version=VERSION,
         boot_id=f"{machine.id}/{machine.boot_number}",
@@ -73,6 +75,9 @@ def _answer(tx: Transaction, world: World, machine: MachineRow, command: AgentCo
         activities=_activities(tx, machine.id) if is_asked_for_facts else (),
         pushed_digest=machine.pushed_digest,
         is_quiet=bool(machine.is_quiet),
+        last_activity_at=moment_or_none(machine.used_at),
+        idle_timeout_seconds=machine.idle_seconds,
+        idle_remaining_seconds=None if idle is None else max(0, (idle - tx.now) // SECOND),
     )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -11,7 +14,7 @@ from nodus_providers.simulated.database import Transaction, WorldDatabase
 from nodus_providers.simulated.effects import parse_effect, require_operation
 from nodus_providers.simulated.instants import to_micro
 from nodus_providers.simulated.rows import MachineRow
-from nodus_providers.simulated.timeline import ENDED
+from nodus_providers.simulated.timeline import ENDED, used
 from nodus_providers.simulated.worldfile import load_world, world_text
 from nodusctl.base.clock import Clock
 from nodusctl.base.diagnostics import error
@@ -19,7 +22,7 @@ from nodusctl.base.exits import ExitCode, UserError
 from nodusctl.base.redaction import clean
 from nodusctl.base.timestamps import format_time
 from nodusctl.provider.contract import CallRecord, FaultRule
-from nodusctl.provider.machines import Machine
+from nodusctl.provider.machines import Machine, MachineState
 
 ACTIVITY_KINDS = ("ssh", "tool", "process")
 
@@ -103,8 +106,27 @@ class WorldControls:
         if not is_killed:
             raise _no_machine(machine_id)
 
+    def resize(self, machine_id: str, offer_id: str) -> None:
+        """Somebody gives a machine the hardware of another offer, behind everybody's back; UserError for an unknown machine or offer."""
+        if self._world.line(offer_id) is None:
+            fix = "Offers: " + ", ".join(line.id for line in self._world.offers) + "."
+            raise UserError(error("NotFound", "The simulated world has no such offer", f"{offer_id} is none.", fix))
+        self._rewrite(machine_id, lambda row: replace(row, offer_id=offer_id))
+
+    def retag(self, machine_id: str, tags: Mapping[str, str]) -> None:
+        """Somebody gives a machine these tags in place of its own. For tests."""
+        self._rewrite(machine_id, lambda row: replace(row, tags=json.dumps(dict(tags))))
+
+    def _rewrite(self, machine_id: str, change: Callable[[MachineRow], MachineRow]) -> None:
+        with self._database.transaction() as tx:
+            machine = tx.row(MachineRow, "id = ?", machine_id)
+            if machine is not None and machine.state not in ENDED:
+                tx.put(change(machine))
+                return
+        raise _no_machine(machine_id)
+
     def record_activity(self, machine_id: str, kind: str, detail: str) -> None:
-        """Somebody used the machine now; kind is ssh, tool or process."""
+        """Somebody used the machine now, which must be running; kind is ssh, tool or process."""
         if kind not in ACTIVITY_KINDS:
             fix = "Kinds: " + ", ".join(ACTIVITY_KINDS) + "."
             raise UserError(
@@ -112,8 +134,9 @@ class WorldControls:
             )
         with self._database.transaction() as tx:
             machine = tx.row(MachineRow, "id = ?", machine_id)
-            if machine is not None and machine.state not in ENDED:
+            if machine is not None and machine.state == MachineState.RUNNING:
                 tx.execute("INSERT INTO activity VALUES (?, ?, ?, ?)", machine_id, tx.now, kind, detail)
+                used(tx, machine, tx.now)
                 return
         raise _no_machine(machine_id)
 

@@ -19,7 +19,7 @@ from nodusctl.base.diagnostics import error
 from nodusctl.base.exits import UserError
 
 R = TypeVar("R", bound=Row)
-_FORMAT = 1
+_FORMAT = 2
 _BUSY_SECONDS = 60.0
 
 
@@ -28,14 +28,18 @@ class Transaction:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self._now: int | None = None
 
     @property
     def now(self) -> int:
-        """The world's time."""
-        return int(self._connection.execute("SELECT now FROM clock").fetchone()[0])
+        """The world's time; nobody else moves it while this transaction lasts."""
+        if self._now is None:
+            self._now = int(self._connection.execute("SELECT now FROM clock").fetchone()[0])
+        return self._now
 
     def set_now(self, moment: int) -> None:
         """Put the world's clock to ``moment``; only ``timeline`` moves it."""
+        self._now = moment
         self._connection.execute("INSERT OR REPLACE INTO clock (only, now) VALUES (1, ?)", (moment,))
 
     def next_number(self, name: str) -> int:
@@ -50,9 +54,9 @@ class Transaction:
 
     def rows(self, kind: type[R], where: str = "1", *arguments: Any, order: str = "1") -> list[R]:
         """Rows of one kind, in ``order``."""
-        names = _PUTS[kind][1]
-        sql = f"SELECT {', '.join(_quoted(names))} FROM {TABLES[kind]} WHERE {where} ORDER BY {order}"
-        return [kind(**dict(zip(names, values, strict=True))) for values in self._connection.execute(sql, arguments)]
+        names, select = _PUTS[kind][1], _SELECTS[kind]
+        found = self._connection.execute(f"{select} WHERE {where} ORDER BY {order}", arguments)
+        return [kind(**dict(zip(names, values, strict=True))) for values in found]
 
     def row(self, kind: type[R], where: str, *arguments: Any, order: str = "1") -> R | None:
         """The first row, or None."""
@@ -172,3 +176,4 @@ def _put_statement(kind: type) -> tuple[str, tuple[str, ...]]:
 
 
 _PUTS = {kind: _put_statement(kind) for kind in TABLES}
+_SELECTS = {kind: f"SELECT {', '.join(_quoted(names))} FROM {TABLES[kind]}" for kind, (_, names) in _PUTS.items()}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import TypeVar, assert_never
 
 from nodus_providers.simulated.clock import Hanging
 from nodus_providers.simulated.database import Transaction, WorldDatabase
 from nodus_providers.simulated.effects import ECHO, Failure, Forbidden
-from nodus_providers.simulated.gate import Effects, arm, record
+from nodus_providers.simulated.gate import Effects, arm, is_faulty, record
 from nodusctl.base.clock import Wall
 from nodusctl.provider.replies import Done, Refused, Reply, Scope, Unknown
 
@@ -58,6 +58,18 @@ class Desk:
         if effects.hang_after is not None:
             self._hang(effects.hang_after.duration)
         return Unknown("the connection was lost before the reply came") if effects.drops_reply else reply
+
+    def take_plain(self, operation: str, calls: Sequence[tuple[Addresses, Callable[[Transaction, Effects], T]]]) -> tuple[T, ...] | None:
+        """Carry several calls out in one transaction, each recorded; None, and nothing done, where a fault of the operation is scripted."""
+        with self._database.transaction() as tx:
+            if is_faulty(tx, operation):
+                return None
+            found = []
+            for addresses, act in calls:
+                whose = addresses(tx)
+                found.append(act(tx, Effects()))
+                record(tx, operation, whose, "", "done")
+            return tuple(found)
 
     def _hang(self, duration: timedelta) -> None:
         with self._hanging.one_more():

@@ -76,6 +76,11 @@ def arm(tx: Transaction, operation: str, addresses: tuple[str, ...]) -> Effects:
     return Effects(tuple(armed))
 
 
+def is_faulty(tx: Transaction, operation: str) -> bool:
+    """Whether any fault is scripted for this operation."""
+    return bool(tx.execute("SELECT 1 FROM rule WHERE operation = ? LIMIT 1", operation))
+
+
 def is_unreachable(tx: Transaction, addresses: tuple[str, ...], *operations: str) -> bool:
     """Whether an ``unreachable`` rule on one of ``operations`` takes in these addresses.
 
@@ -88,6 +93,15 @@ def is_unreachable(tx: Transaction, addresses: tuple[str, ...], *operations: str
             if isinstance(parse_effect(rule.effect), Unreachable) and matches(rule.match, addresses):
                 found = _counts(tx, rule) or found
     return found
+
+
+def seems_unreachable(tx: Transaction, address: str) -> bool:
+    """Whether the platform's own check of a machine fails now; unlike a question to the agent this counts nothing."""
+    rules = [rule for operation in ("agent", "get") for rule in tx.rows(RuleRow, "operation = ?", operation, order="id")]
+    return any(
+        isinstance(parse_effect(rule.effect), Unreachable) and matches(rule.match, (address,)) and rule.seen + 1 >= (rule.nth or 1)
+        for rule in rules
+    )
 
 
 def _counts(tx: Transaction, rule: RuleRow) -> bool:

@@ -6,6 +6,7 @@ acceptance too: a machine that never comes up ends there as well.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -61,7 +62,7 @@ def launch_digest(request: LaunchRequest) -> str:
             "name": request.name,
             "offer": [request.offer_id, request.instance_type, request.zone, request.is_interruptible, list(request.unit_ids)],
             "image": request.image,
-            "boot": digest(request.boot),
+            "boot": hashlib.sha256(request.boot.encode()).hexdigest(),
             "edge": request.edge_seconds,
             "disk": request.disk_bytes,
             "disks": [[disk.disk_id, disk.mount_path, disk.is_read_only] for disk in request.disks],
@@ -88,7 +89,7 @@ def release(tx: Transaction, world: World, request: ReleaseRequest, effects: Eff
     if row.state == MachineState.TERMINATED:
         end(tx, world, row, tx.now, state=MachineState.GONE, reason=row.reason)
     elif row.state != MachineState.GONE and row.gone_at is None:
-        row = replace(row, gone_at=tx.now + span_micro(world.times.release), reason=row.reason or "Released")
+        row = replace(row, gone_at=tx.now + span_micro(world.times.release), reason=row.reason or "released")
         tx.put(row)
         remind(tx, row.gone_at or tx.now, Due.DELETION, row.id)
         advance(tx, world, tx.now)
@@ -116,7 +117,7 @@ def kill(tx: Transaction, world: World, machine_id: str) -> bool:
     row = tx.row(MachineRow, "id = ?", machine_id)
     if row is None or row.state in ENDED:
         return False
-    end(tx, world, row, tx.now, state=MachineState.TERMINATED, reason="HostFailed")
+    end(tx, world, row, tx.now, state=MachineState.TERMINATED, reason="killed", detail="its host failed")
     return True
 
 
@@ -203,9 +204,19 @@ def _new_machine(tx: Transaction, world: World, request: LaunchRequest, request_
         created_at=now,
         visible_at=now + span_micro(hidden.delay) if hidden else now,
         boots_at=now + span_micro(world.times.boot_p50),
+        idle_seconds=_idle_seconds(request.boot),
         edge_at=None if effects.first(NoEdge) else now + request.edge_seconds * SECOND,
         is_unreachable=int(is_unreachable(tx, (address,), "create")),
     )
+
+
+def _idle_seconds(boot: str) -> int | None:
+    """The idle timeout in a first-boot document; None for never, and where the document doesn't say."""
+    try:
+        said = json.loads(boot).get("idle_timeout_seconds")
+    except (ValueError, AttributeError):
+        return None
+    return said if isinstance(said, int) and said > 0 else None
 
 
 def _is_tagged(row: MachineRow) -> bool:

@@ -174,6 +174,9 @@ class SimulatedProvider(WorldControls):
 
     def _look_at(self, ids: Sequence[str], look: Callable[[Transaction, World, str, Effects], V]) -> Reply[tuple[V, ...]]:
         """One recorded call an id, so that faults and counts can name an object; the first refusal speaks for all."""
+        at_once = self._desk.take_plain("get", [(_owners(thing_id), self._seen(thing_id, look)) for thing_id in ids])
+        if at_once is not None:
+            return Done(at_once)
         seen: tuple[V, ...] = ()
         for thing_id in ids:
             reply = self._desk.take("get", _owners(thing_id), "", self._seen_act(thing_id, look))
@@ -183,7 +186,11 @@ class SimulatedProvider(WorldControls):
         return Done(seen)
 
     def _seen_act(self, thing_id: str, look: Callable[[Transaction, World, str, Effects], V]) -> Callable[[Transaction, Effects], Reply[V]]:
-        return lambda tx, effects: Done(look(tx, self._world, thing_id, effects))
+        seen = self._seen(thing_id, look)
+        return lambda tx, effects: Done(seen(tx, effects))
+
+    def _seen(self, thing_id: str, look: Callable[[Transaction, World, str, Effects], V]) -> Callable[[Transaction, Effects], V]:
+        return lambda tx, effects: look(tx, self._world, thing_id, effects)
 
 
 def _owners(*ids: str) -> Callable[[Transaction], tuple[str, ...]]:

@@ -10,7 +10,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineRow:
-    """A machine. ``state`` is a MachineState value; ``running`` stays until a release is over."""
+    """A machine. ``state`` is a MachineState value; ``running`` stays until a release is over.
+
+    ``idle_seconds`` is its idle timeout, None for never; it counts from ``used_at``. Without an ``edge_at`` it ends itself in no way.
+    """
 
     id: str
     account: str
@@ -28,6 +31,9 @@ class MachineRow:
     boots_at: int
     edge_at: int | None
     reason: str = ""
+    reason_detail: str = ""
+    idle_seconds: int | None = None
+    used_at: int | None = None
     running_at: int | None = None
     ended_at: int | None = None
     gone_at: int | None = None
@@ -121,7 +127,8 @@ CREATE TABLE machine (
     id TEXT PRIMARY KEY, account TEXT NOT NULL, token TEXT NOT NULL, request_digest TEXT NOT NULL, name TEXT NOT NULL,
     zone TEXT NOT NULL, offer_id TEXT NOT NULL, is_interruptible INTEGER NOT NULL, tags TEXT NOT NULL, address TEXT NOT NULL,
     state TEXT NOT NULL, created_at INTEGER NOT NULL, visible_at INTEGER NOT NULL, boots_at INTEGER NOT NULL, edge_at INTEGER,
-    reason TEXT NOT NULL, running_at INTEGER, ended_at INTEGER, gone_at INTEGER, boot_number INTEGER NOT NULL,
+    reason TEXT NOT NULL, reason_detail TEXT NOT NULL, idle_seconds INTEGER, used_at INTEGER, running_at INTEGER, ended_at INTEGER,
+    gone_at INTEGER, boot_number INTEGER NOT NULL,
     is_quiet INTEGER NOT NULL, is_unreachable INTEGER NOT NULL, has_secrets INTEGER NOT NULL, pushed_digest TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX machine_token ON machine (token);

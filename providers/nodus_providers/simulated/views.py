@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from nodus_providers.simulated.database import Transaction
 from nodus_providers.simulated.effects import Forbidden, Gone, Lie, Noise
-from nodus_providers.simulated.gate import Effects
+from nodus_providers.simulated.gate import Effects, seems_unreachable
 from nodus_providers.simulated.instants import from_micro, moment_or_none
 from nodus_providers.simulated.rows import DiskRow, MachineRow, RevisionRow
 from nodus_providers.simulated.timeline import AWAKE
@@ -22,12 +22,13 @@ _NOISE_BYTES = 768
 
 def machine_view(tx: Transaction, world: World, row: MachineRow) -> Machine:
     """The machine as it is."""
-    disks = tx.rows(DiskRow, "attached_to = ?", row.id, order="id")
+    disks, line = tx.rows(DiskRow, "attached_to = ?", row.id, order="id"), world.line(row.offer_id)
     return Machine(
         id=row.id,
         state=MachineState(row.state),
         token=row.token,
         reason="Releasing" if row.gone_at is not None and row.state in AWAKE else row.reason,
+        reason_detail=row.reason_detail,
         name=row.name,
         zone=row.zone,
         location=world.location(row.zone),
@@ -40,6 +41,9 @@ def machine_view(tx: Transaction, world: World, row: MachineRow) -> Machine:
         armed_until=moment_or_none(row.edge_at),
         disk_ids=tuple(disk.id for disk in disks),
         is_interruptible=bool(row.is_interruptible),
+        instance_type=line.instance_type if line is not None else "",
+        vcpu_milli=line.cpu if line is not None else None,
+        memory_bytes=line.memory if line is not None else None,
     )
 
 
@@ -52,6 +56,8 @@ def shown_machine(tx: Transaction, world: World, row: MachineRow, effects: Effec
     machine = machine_view(tx, world, row)
     if lie := effects.first(Lie, row.address):
         machine = replace(machine, state=lie.state)
+    if machine.state is MachineState.RUNNING and (row.is_unreachable or seems_unreachable(tx, row.address)):
+        machine = replace(machine, impaired="its status check fails: the machine answers nothing")
     if effects.first(Noise, row.address):
         machine = replace(machine, tags=_noisy(tx, machine.tags))
     return machine

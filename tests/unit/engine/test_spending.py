@@ -8,10 +8,15 @@ import pytest
 from support.commands import LAB, CommandLine
 
 from nodusctl.base.exits import ExitCode
-from nodusctl.render.spending import bar
+from nodusctl.base.money import Money
+from nodusctl.engine.spending import CostGroup, GroupBy, Spending
+from nodusctl.render.spending import bar, spending_text
+from nodusctl.render.style import Style
 
 _BENCH = LAB.split("---")[0].replace("name: lab, labels: {team: vision}", "name: bench, labels: {team: speech}")
 _OTHER = _BENCH.replace("volume: lab-home", "ephemeral: true")
+
+_ONE = Spending(by=GroupBy.OBJECT, label="", groups=(CostGroup(name="workspace/lab", charged_usd=Money(1), held_usd=Money(0), attempts=1),))
 
 
 @pytest.fixture
@@ -74,6 +79,41 @@ def test_what_still_runs_is_held_and_belongs_to_no_day(cli: CommandLine) -> None
     assert float(str(found["heldUSD"])) > 0
 
 
+def test_a_period_counts_what_was_posted_in_it_and_holds_nothing(used: CommandLine) -> None:
+    whole, first, second = (_cost(used, *words) for words in ((), ("--until", "2026-10-26"), ("--since", "2026-10-27")))
+    amounts = [round(float(str(one["chargedUSD"])) * 10**6) for one in (whole, first, second)]
+    assert amounts[0] == amounts[1] + amounts[2]
+    assert min(amounts) > 0
+    assert _cost(used, "--month", "2026-10")["chargedUSD"] == whole["chargedUSD"]
+    assert used("cost", "--month", "2026-11").out == "Nothing was charged from 2026-11-01T00:00:00Z before 2026-12-01T00:00:00Z.\n"
+    used("start", "lab")
+    assert _cost(used, "--since", "2026-10-26")["heldUSD"] == "0.00"
+
+
+def test_the_csv_has_a_line_a_group_and_the_same_amounts(used: CommandLine) -> None:
+    ran = used("cost", "--csv", "--by", "label=team")
+    assert ran.out.startswith("by,name,sessions,charged_usd,held_usd\r\nlabel,team=vision,2,")
+    amounts = [line.split(",")[3] for line in ran.out.split("\r\n")[1:-1]]
+    assert sum(round(float(amount) * 10**6) for amount in amounts) == round(float(str(_cost(used)["chargedUSD"])) * 10**6)
+
+
+def test_estimates_are_compared_with_what_came(used: CommandLine) -> None:
+    found = json.loads(used("cost", "--estimates", "--json").out.splitlines()[1])["estimates"]
+    assert [(one["object"], one["sessions"], one["verdict"]) for one in found] == [
+        ("workspace/bench", 1, "too few to say"),
+        ("workspace/lab", 2, "too few to say"),
+    ]
+    assert found[1]["starts"]["predicted"] == {"p50": "45s", "p90": "1m"}
+    charged = sum(round(float(one["actualUSD"]) * 10**6) for one in found)
+    assert charged == round(float(str(_cost(used)["chargedUSD"])) * 10**6)
+    assert used("cost", "--estimates", "--csv").out.count("\r\n") == 3
+
+
+@pytest.mark.parametrize("words", [("--csv", "--json"), ("--estimates", "--by", "day"), ("--since", "then")])
+def test_options_that_contradict_each_other_are_a_usage_error(cli: CommandLine, words: tuple[str, ...]) -> None:
+    assert cli("cost", *words).code is ExitCode.USAGE
+
+
 @pytest.mark.parametrize("by", ["week", "", "day=team"])
 def test_another_grouping_is_a_usage_error(cli: CommandLine, by: str) -> None:
     assert cli("cost", "--by", by).code is ExitCode.USAGE
@@ -85,3 +125,14 @@ def test_another_grouping_is_a_usage_error(cli: CommandLine, by: str) -> None:
 )
 def test_a_bar_is_the_share_of_the_largest_and_something_always_shows(amount: int, largest: int, width: int, shown: str) -> None:
     assert bar(amount, largest, width) == shown
+
+
+@pytest.mark.parametrize(("amount", "shown"), [(0, ""), (100, "##########"), (55, "#####"), (1, "#")])
+def test_where_blocks_can_not_be_shown_a_bar_is_plain_ascii(amount: int, shown: str) -> None:
+    assert bar(amount, 100, 10, has_blocks=False) == shown
+
+
+def test_a_pipe_gets_plain_ascii_and_a_terminal_blocks(used: CommandLine) -> None:
+    assert "#" in used("cost").out
+    assert used("cost").out.isascii()
+    assert "█" in spending_text(_ONE, Style(has_blocks=True))

@@ -32,7 +32,7 @@ class Counting:
     def __init__(self) -> None:
         self._lock, self._now, self.most = threading.Lock(), 0, 0
 
-    def burn(self, deed: str) -> None:
+    def burn(self, deed: str, *arguments: object) -> None:
         with self._lock:
             self._now += 1
             self.most = max(self.most, self._now)

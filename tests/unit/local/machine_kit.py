@@ -62,14 +62,22 @@ class MachineKit:
         assert len(found) == 1, f"{pid} is {found} outside"
         return found[0]
 
-    def a_request(self, token: str = "nodus-launch", *, edge_seconds: int = 600, disk: Disk | None = None, **more: Any) -> LaunchRequest:
+    def a_request(
+        self,
+        token: str = "nodus-launch",
+        *,
+        edge_seconds: int = 600,
+        idle_seconds: int | None = None,
+        disk: Disk | None = None,
+        **more: Any,
+    ) -> LaunchRequest:
         plan = BootPlan(
             host_key=self.host_key.private,
             service_key=self.service_key.public,
             person_keys=(self.person_key.public,),
             tools=("SSH",),
             edge_seconds=edge_seconds,
-            idle_timeout_seconds=None,
+            idle_timeout_seconds=idle_seconds,
         )
         return LaunchRequest(
             token=token,
@@ -86,8 +94,8 @@ class MachineKit:
             **more,
         )
 
-    def launched(self, token: str = "nodus-launch", *, edge_seconds: int = 600, disk: Disk | None = None, **more: Any) -> Machine:
-        return done(self.provider.launch(self.a_request(token, edge_seconds=edge_seconds, disk=disk, **more)))
+    def launched(self, token: str = "nodus-launch", **more: Any) -> Machine:
+        return done(self.provider.launch(self.a_request(token, **more)))
 
     def seen(self, machine: Machine) -> Machine:
         return done(self.provider.observe([machine.id]))[0]

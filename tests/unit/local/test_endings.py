@@ -55,7 +55,8 @@ def test_what_a_killed_keeper_left_is_seen_and_ended_by_the_release(kit: Machine
     os.kill(keeper, signal.SIGKILL)
     eventually(lambda: None if is_alive(keeper) else True, "the keeper is dead")
     seen = kit.seen(machine)
-    assert (seen.state, "still run" in seen.reason) == (MachineState.RUNNING, True)
+    assert (seen.state, seen.reason) == (MachineState.RUNNING, "killed")
+    assert "still run" in seen.reason_detail
     kit.release(machine.id)
     assert not is_alive(sleeper)
     assert kit.running(machine.id) == {}
@@ -109,7 +110,8 @@ def test_a_computer_restart_is_a_stop_at_the_last_heartbeat(kit: MachineKit) -> 
     assert seen.state is MachineState.STOPPED
     assert seen.ended_at is not None
     assert abs(seen.ended_at.timestamp() - heartbeat.stat().st_mtime) < 2
-    assert "restarted" in seen.reason
+    assert seen.reason == "poweroff"
+    assert "restarted" in seen.reason_detail
 
 
 def test_a_removed_key_ends_the_sessions_it_opened(kit: MachineKit) -> None:

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from machine_kit import MachineKit, eventually
+from machine_kit import MachineKit
 
 from nodusctl.provider.agent import AgentCommand
 from nodusctl.remote.keys import OpenSshKeys
@@ -84,19 +84,6 @@ def test_secrets_and_environment_arrive_outside_any_disk_and_the_durable_host_ke
     if Path("/dev/shm").is_dir():
         texts = [path.read_bytes() for path in kit.root.rglob("*") if path.is_file()]
         assert not any(b"CANARY" in text or durable.private.encode() in text for text in texts)
-
-
-def test_a_session_is_a_fact_of_activity_and_our_own_questions_are_none(kit: MachineKit) -> None:
-    machine = kit.launched()
-    done(kit.ask(machine, AgentCommand.READY))
-    session = subprocess.Popen(kit.login(machine, "exec sleep 30"))
-    try:
-        facts = eventually(lambda: done(kit.ask(machine, AgentCommand.FACTS)).activities or None, "a fact")
-        assert {fact.kind for fact in facts} == {"ssh"}
-        assert not any("serve-command" in fact.detail for fact in facts)
-    finally:
-        session.kill()
-        session.wait()
 
 
 def test_the_service_key_runs_one_command_whatever_it_asks_for(kit: MachineKit) -> None:

@@ -10,6 +10,7 @@ from support.planning import LAB, NOW, OFFERS, WS, applied, codes, document, mar
 from nodusctl.base.exits import ExitCode
 from nodusctl.base.money import Money
 from nodusctl.ledger.entries import AVAILABLE, Entry, EntryKind, Posting, charged
+from nodusctl.ledger.room import Tally
 from nodusctl.planner.world import Policy
 
 
@@ -74,9 +75,9 @@ def test_a_budget_counts_this_month_only_and_only_what_its_selector_covers() -> 
     (old,) = snapshot
     new = workspace("new", metadata="labels: {team: vision}")
     texts = (scoped, workspace("old", metadata="labels: {team: vision}"), new)
-    assert codes(plan(*texts, snapshot=snapshot, entries=(capture("2.00", old.record.uid),))) == ["BudgetExceeded"]
-    assert codes(plan(*texts, snapshot=snapshot, entries=(capture("2.00", old.record.uid, days_ago=40),))) == []
-    assert codes(plan(scoped, texts[1], workspace("new"), snapshot=snapshot, entries=(capture("2.00", old.record.uid),))) == []
+    assert codes(plan(*texts, snapshot=snapshot, tally=Tally().post((capture("2.00", old.record.uid),)))) == ["BudgetExceeded"]
+    assert codes(plan(*texts, snapshot=snapshot, tally=Tally().post((capture("2.00", old.record.uid, days_ago=40),)))) == []
+    assert codes(plan(scoped, texts[1], workspace("new"), snapshot=snapshot, tally=Tally().post((capture("2.00", old.record.uid),)))) == []
 
 
 def test_a_notify_budget_stops_nothing() -> None:

@@ -40,7 +40,7 @@ def test_one_long_sleep_fires_each_event_at_its_own_instant(sim) -> None:
     sim.sleep(24 * 3600)
     seen = sim.seen(machine.id)
     assert seen.state is MachineState.STOPPED
-    assert seen.reason == "EdgePassed"
+    assert seen.reason == "edge"
     assert seen.ended_at - seen.created_at == timedelta(seconds=3600)
     assert sim.elapsed() == 24 * 3600
 

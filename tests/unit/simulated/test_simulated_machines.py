@@ -53,7 +53,7 @@ def test_a_killed_machine_is_terminated_with_the_time_of_its_death(sim) -> None:
     sim.sleep(100)
     sim.provider.kill(machine.id)
     seen = sim.seen(machine.id)
-    assert (seen.state, seen.reason) == (MachineState.TERMINATED, "HostFailed")
+    assert (seen.state, seen.reason) == (MachineState.TERMINATED, "killed")
     assert seen.ended_at == sim.clock.now()
     assert sim.provider.simulated_machines("", include_ended=False) == ()
     assert [ended.id for ended in sim.provider.simulated_machines("workspace/*", include_ended=True)] == [machine.id]
