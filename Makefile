@@ -11,10 +11,10 @@ PROGRAMS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nodusctl/programs
 export PATH := $(PATH):/usr/sbin:/sbin:$(PROGRAMS)/usr/sbin:$(PROGRAMS)/usr/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup programs demo test lint check format schemas plans docs bench clean
+.PHONY: help setup programs demo demo-cron test lint check format schemas plans docs bench clean
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-9s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-9s %s\n", $$1, $$2}'
 
 setup: $(READY) ## make .venv with nodusctl and everything its tests need
 
@@ -29,6 +29,10 @@ programs: ## install or unpack sshd and what else local machines need
 
 demo: setup programs ## plan, apply, use, stop, start and remove examples/quickstart on this computer
 	$(BIN)/python scripts/demo.py --programs "$(PROGRAMS)"
+
+demo-cron: setup ## a real cron daemon starts and stops a Workspace by itself (as root; about 4 minutes)
+	@sh scripts/programs.sh "$(PROGRAMS)" cron
+	$(BIN)/python scripts/demo_cron.py --programs "$(PROGRAMS)"
 
 test: setup ## the whole test suite
 	@sh scripts/programs.sh "$(PROGRAMS)" tests

@@ -6,6 +6,12 @@ A fix names the command to run on a line of its own, indented by two blanks.
 from __future__ import annotations
 
 TEXTS: dict[str, tuple[str, str]] = {
+    "Adopted": (
+        "A machine or disk that no record had was taken into the record named, by the person named. What a machine "
+        "cost before stands on the "
+        "receipt of the Attempt it was made by.",
+        "Nothing needs to be done. See what it is now:\n  nodusctl describe KIND/NAME",
+    ),
     "AlreadyExists": (
         "An object of this name is there, with another spec or under another uid. Nothing was changed.",
         "Look at the one that is there, then change it or choose another name:\n  nodusctl get KIND/NAME -o yaml",
@@ -55,6 +61,22 @@ TEXTS: dict[str, tuple[str, str]] = {
         "The object or the state changed between the moment it was read and the moment it was to be changed. Nothing was changed.",
         "Look at what changed, then repeat:\n  nodusctl state history\n  nodusctl plan",
     ),
+    "CronRefused": (
+        "crontab, or systemd, is there and would not do what was asked: only some users may use it, or no session of yours is running. "
+        "What it said itself stands in the message.",
+        "Where only some users may have a crontab, have root add yours to /etc/cron.allow, then repeat:\n  nodusctl cron install",
+    ),
+    "CronStopped": (
+        "What would make the ticks is installed but doesn't run: no cron daemon was seen on this computer, or a timer of yours ends when "
+        "you log out.",
+        "Start the daemon, as root, or let your timers outlive your login:\n  service cron start\n  loginctl enable-linger",
+    ),
+    "DeclaredDead": (
+        "The owner said that a machine is dead where nothing could prove it (recover --machine-is-dead). It is "
+        "released as far as its provider "
+        "answers, and its session recovered.",
+        "If it turns out to live, drift shows it as Duplicate and orphans with its price:\n  nodusctl drift\n  nodusctl orphans",
+    ),
     "DefaultWorld": (
         "The simulated provider has no world file and uses its built-in world.",
         "Write the world down to change it:\n  nodusctl sim init",
@@ -78,8 +100,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Find what takes the room and free some:\n  du -xh FOLDER | sort -h | tail",
     ),
     "Duplicate": (
-        "Something that may stand once is written twice: a key of a mapping, an object of the same kind and name, an entry of a list.",
-        "Keep one of the two; the message gives both places. Then check again:\n  nodusctl validate",
+        "Something that may stand once is there twice. In files: a key of a mapping, an object of the same kind and "
+        "name, an entry of a list. "
+        "Outside: a second living machine of one Attempt; the ready one is kept, else the older, and the other is released with a receipt.",
+        "In files, keep one of the two (the message gives both places) and check again:\n  nodusctl validate\n"
+        "Outside, the next pass releases it:\n  nodusctl tick",
     ),
     "Expired": (
         "What was asked for is no longer kept, such as the next page of an old listing.",
@@ -107,8 +132,16 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Remove it. What may be written:\n  nodusctl explain KIND.spec",
     ),
     "ForeignState": (
-        "The machine carries the mark of another state. Two states must never steer one machine.",
-        "Work in the project the machine belongs to; its lineage stands in the message.",
+        "The machine or disk carries the mark of another state. Two states must never steer one machine, so a plan "
+        "that would make an object "
+        "of this project and name stops, and orphans deletes or adopts such a thing only where its state is named.",
+        "Work in the project it belongs to; its lineage stands in the message. If that state is lost, see what it "
+        "left:\n  nodusctl orphans",
+    ),
+    "Forgotten": (
+        "The record was removed and its provider was not asked for anything (forget). What it left there is listed; "
+        "the last charge is estimated.",
+        "End it, or take it up again:\n  nodusctl orphans\n  nodusctl adopt ID",
     ),
     "FreeCapacity": (
         "Your own hardware has no hourly rate, so its time counts as $0.00 in estimates, caps and receipts.",
@@ -121,6 +154,14 @@ TEXTS: dict[str, tuple[str, str]] = {
     "FunctionNotFound": (
         "The Function that is called does not exist in this project.",
         "See which there are:\n  nodusctl get functions",
+    ),
+    "Granted": (
+        "A prepaid owner was given credits. The ledger has a posting with the amount, who gave them and why.",
+        "Nothing has to be done. See what each owner has:\n  nodusctl credits show",
+    ),
+    "HomeFreed": (
+        "The machine that held this home is gone, so the home is free. Its disk may hold more than its last revision.",
+        "Nothing needs to be done; the next start uses the disk as it is:\n  nodusctl home list WORKSPACE",
     ),
     "IdempotencyKeyReused": (
         "The same idempotency key came with another request. It is kept so that a repeated request can't act twice.",
@@ -192,6 +233,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "spec.sshKeys names an SSHKey that is in no file and not in the state. Your own key, cli, always exists.",
         "Add the SSHKey, or take its name out:\n  nodusctl get sshkeys",
     ),
+    "NoTicker": (
+        "An object needs somebody to look after it (a window ahead, a start or stop that isn't finished, a lease that is to be renewed), "
+        "and the last good tick is older than three intervals. Machines still end themselves in time; nothing else happens by itself.",
+        "Let cron tick at intervals, or see how its last ticks went:\n  nodusctl cron install\n  nodusctl cron show",
+    ),
     "NodeUnreachable": (
         "The machine runs according to its provider but does not answer. It is neither trusted nor given up: its home "
         "stays held until its end is proved.",
@@ -212,6 +258,11 @@ TEXTS: dict[str, tuple[str, str]] = {
     "NotWritable": (
         "A folder that nodusctl writes to can't be written by this user: the state's, or the one with your keys.",
         "Give yourself the right, or name another folder:\n  chmod u+rwx FOLDER",
+    ),
+    "NoticeUnsent": (
+        "The command under notify in nodusctl.yaml did not take a notice: it could not be run, ended with an error, or took longer than "
+        "ten seconds. The tick itself is not affected.",
+        "Run the command by hand with a line of JSON on its stdin. The next tick offers what still stands again:\n  nodusctl tick",
     ),
     "OpenToOthers": (
         "A file with a key or with the state can be read by other users of this computer.",
@@ -270,8 +321,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Restore the settings, or remove what lives there first:\n  nodusctl providers list",
     ),
     "ProviderInUse": (
-        "The provider was taken out of nodusctl.yaml while objects of the state still live there.",
-        "Put it back, remove or move them, then take it out:\n  nodusctl get ws,vol -o wide",
+        "The provider was taken out of nodusctl.yaml, or its settings lead to another account now, while objects of "
+        "the state still live there.",
+        "Put its settings back, remove what lives there, then change them:\n  nodusctl get ws,vol -o wide\n"
+        "Or leave it behind, billed and without a record:\n  nodusctl forget KIND/NAME",
     ),
     "ProviderNotReady": (
         "The provider can't be used now: a program or a Python package is missing, its settings are wrong, or its "
@@ -355,6 +408,12 @@ TEXTS: dict[str, tuple[str, str]] = {
     "TooManyRequests": (
         "Too many requests came in a short time.",
         "Wait as long as retryAfterSeconds says, then repeat.",
+    ),
+    "TrialFailed": (
+        "cron has no agent, no keyring, hardly a PATH and none of your variables. Before anything is installed, one tick is made in an "
+        "environment as empty as that, and it failed. Nothing was written.",
+        "Mend each finding that follows the message (a key in its file, credentials in the provider's file, PATH kept), then repeat:\n"
+        "  nodusctl cron install",
     ),
     "Unauthorized": (
         "Nobody is logged in, or the token is not valid.",

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Makes sure that the programs local machines need are there: sshd, ssh and ssh-keygen. With "tests" as $2 also what the tests alone need,
-# rsync and a browser with its driver, but only where they can be installed: their tests are skipped elsewhere.
+# Makes sure that the programs local machines need are there: sshd, ssh and ssh-keygen. With "cron" as $2 a cron daemon too, and with "tests"
+# that and what the tests alone need, rsync and a browser with its driver, but only where they can be installed: nothing of ours needs them
+# elsewhere, and their tests are skipped. A daemon that is installed here isn't started.
 #
 # As root (or with sudo that asks nothing) they are installed from Debian. Otherwise the packages are unpacked under the folder given
 # as $1, which needs no rights; and where even that fails, one line says what to run, and the caller goes on with what there is.
@@ -8,6 +9,7 @@ set -eu
 
 folder=$1
 wanted="sshd:openssh-server ssh:openssh-client ssh-keygen:openssh-client"
+for_cron="cron:cron crontab:cron"
 for_tests="rsync:rsync chromium:chromium chromedriver:chromium-driver"
 
 missing_packages() {
@@ -22,8 +24,11 @@ if [ "$(id -u)" = 0 ]; then
 elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
 	as_root="sudo -n"
 fi
-if [ "${2:-}" = tests ] && [ "$as_root" != none ]; then
-	wanted="$wanted $for_tests"
+if [ "$as_root" != none ]; then
+	case "${2:-}" in
+	tests) wanted="$wanted $for_cron $for_tests" ;;
+	cron) wanted="$wanted $for_cron" ;;
+	esac
 fi
 
 packages=$(missing_packages)

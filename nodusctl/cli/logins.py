@@ -38,21 +38,27 @@ def login_to(wiring: Wiring, address: Address) -> PersonLogin:
     return login_of(address, caller)
 
 
-def bring_up(wiring: Wiring, address: Address, lack: Lack) -> None:
-    """Start it or wait for it, with progress on stderr."""
+def bring_up(wiring: Wiring, address: Address, lack: Lack, *, is_connection: bool = False) -> None:
+    """Start it or wait for it, with progress on stderr; a connection's start asks today's prices and stays inside the approval."""
+    from dataclasses import replace
+
     from nodusctl.cli.apply_settings import apply_settings
     from nodusctl.cli.carrying import working
     from nodusctl.engine import waking
+    from nodusctl.engine.current_rates import CurrentRates
+    from nodusctl.engine.market import configured_rates
 
     output = wiring.output(is_json=False)
     with working(wiring, output) as work:
+        rates = CurrentRates(wiring.providers, wiring.prices, configured_rates(wiring.project.file)) if is_connection else None
         waking.bring_up(
             address,
             lack,
-            outside=work.outside,
+            outside=work.outside if rates is None else replace(work.outside, rate_of=rates),
             command=wiring.command,
             settings=apply_settings(wiring),
             interrupts=work.interrupts,
+            is_connection=is_connection,
         )
 
 

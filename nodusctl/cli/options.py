@@ -33,6 +33,13 @@ TargetOption = Annotated[
     list[str] | None,
     typer.Option("--target", metavar="K/N", help="Only this object, such as workspace/lab; repeatable.", show_default=False),
 ]
+AcceptNoEdgeOption = Annotated[
+    bool,
+    typer.Option(
+        "--accept-no-edge",
+        help="Start also where a machine that shuts itself down goes on billing, so that a cap or Budget has no hard edge.",
+    ),
+]
 RestartOption = Annotated[
     list[str] | None,
     typer.Option(

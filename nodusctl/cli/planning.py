@@ -31,6 +31,7 @@ def fresh_plan(wiring: Wiring, request: PlanRequest) -> Plan:
             clock=wiring.clock,
             ids=wiring.ids,
             who=wiring.who,
+            passes=wiring.reading.passes,
         )
 
 

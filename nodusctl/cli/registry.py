@@ -35,6 +35,8 @@ SECTIONS: tuple[tuple[str, tuple[CommandEntry, ...]], ...] = (
             CommandEntry("describe", "describe", "Everything about one object: conditions, attempts, events"),
             CommandEntry("receipts", "receipts", "What each session has cost"),
             CommandEntry("cost", "cost", "What was spent: by object, day, offering or label"),
+            CommandEntry("budgets", "budgets", "What each Budget allows, has spent, holds and has left"),
+            CommandEntry("credits", "credits", "Money put in beforehand: show, grant"),
             CommandEntry("offers", "offers", "What can be launched, with the price and its age"),
             CommandEntry("prices", "prices", "The price book: every price with its age, source and licence"),
         ),
@@ -44,6 +46,8 @@ SECTIONS: tuple[tuple[str, tuple[CommandEntry, ...]], ...] = (
         (
             CommandEntry("start", "power", "Start a Workspace"),
             CommandEntry("stop", "power", "Stop a Workspace: save its home, end its cost"),
+            CommandEntry("extend", "extend", "Let today's session run longer, inside its cap"),
+            CommandEntry("tick", "tick", "Do what is due now: windows, edges, renewals, retries; for cron"),
             CommandEntry("home", "home", "Revisions of a home: list, restore, prune, verify"),
             CommandEntry("secret", "secret", "Store a value of a Secret, read from stdin"),
             CommandEntry("refresh-secrets", "refresh_secrets", "Give a running Workspace the latest versions of its Secrets"),
@@ -54,6 +58,16 @@ SECTIONS: tuple[tuple[str, tuple[CommandEntry, ...]], ...] = (
             CommandEntry("logs", "logs", "What a Workspace's machine and its tools have written"),
             CommandEntry("ssh-config", "ssh_config", "ssh entries, so that plain ssh, scp and rsync work"),
             CommandEntry("ssh-proxy", "ssh_proxy", "Carry ssh's bytes to a Workspace (what those entries call)"),
+        ),
+    ),
+    (
+        "Outside changes",
+        (
+            CommandEntry("drift", "drift", "Compare what providers report with the record; writes nothing"),
+            CommandEntry("orphans", "orphans", "What providers hold that the record doesn't explain, with its price"),
+            CommandEntry("adopt", "adopt", "Take a machine or disk into the record it belongs to"),
+            CommandEntry("forget", "forget", "Remove a record and leave what it has at its provider"),
+            CommandEntry("recover", "recover", "Say that a machine is dead where nothing can prove it"),
         ),
     ),
     (
@@ -70,6 +84,7 @@ SECTIONS: tuple[tuple[str, tuple[CommandEntry, ...]], ...] = (
             CommandEntry("doctor", "doctor", "Is this host, project, state and provider healthy; each finding with its fix"),
             CommandEntry("state", "state", "Look at the state, its history; rename an object"),
             CommandEntry("unlock", "unlock", "Remove a lock whose holder is gone"),
+            CommandEntry("cron", "cron", "Have cron or systemd tick this project: install, show, remove"),
             CommandEntry("providers", "providers", "Plugins, and the provider instances of the project"),
             CommandEntry("config", "config", "Settings, and where each came from"),
             CommandEntry("completion", "completion", "A completion script for bash, zsh or fish"),

@@ -25,7 +25,7 @@ _FOOT = """Try it:
 Exit codes: 0 done, 1 error, 2 changes (plan --detailed-exitcode), 10 blocked, 11 plan refused, 12 price above the plan's bound,
 13 state locked, 14 partly applied, 64 usage error, 70 a bug in nodusctl, 130 or 143 interrupted.
 
-Not in this version: cloud providers, running Functions, schedules, recovery of lost machines, a server. README.md says more."""
+Not in this version: cloud providers, running Functions, a server. Windows and renewals need nodusctl tick, from cron: docs/time.md."""
 
 
 def root_help() -> str:

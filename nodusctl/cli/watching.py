@@ -42,7 +42,9 @@ def watch(
             continue
         is_first, mark = mark is None, now_mark
         now = wiring.clock.now()
-        found = {one.address: one for one in find_objects(wanted, selector, journal=journal, project=wiring.project.name, now=now).seen}
+        lead = wiring.project.file.settings.window_lead
+        seen = find_objects(wanted, selector, journal=journal, project=wiring.project.name, now=now, lead=lead).seen
+        found = {one.address: one for one in seen}
         changed = [one for address, one in found.items() if address not in shown or shown[address].document != one.document]
         gone = [_deleted(one) for address, one in shown.items() if address not in found]
         if changed or gone:

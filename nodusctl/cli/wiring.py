@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
     from nodusctl.base.clock import Clock, Wall
     from nodusctl.base.ids import IdSource
+    from nodusctl.base.money import Money
     from nodusctl.cli.project import Project
     from nodusctl.cli.settings import Settings
+    from nodusctl.engine.repricing import RateOf
     from nodusctl.executor.outside import Outside
     from nodusctl.ports.claims import Claims
     from nodusctl.ports.journal import Journal
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from nodusctl.ports.reach import KeySource, Reach
     from nodusctl.ports.secrets import SecretSource
     from nodusctl.provider.contract import ProviderContext
+    from nodusctl.state.terms import Terms
     from nodusctl.store.opening import State
 
 
@@ -288,12 +291,15 @@ class Wiring:
     def outside(self, progress: Progress) -> Outside:
         """Everything the executor may touch."""
         from nodusctl.bootstrap.rendering import Boots
+        from nodusctl.engine.budget_room import BudgetRoom
+        from nodusctl.engine.pass_times import PassTimes
         from nodusctl.engine.person_keys import PersonKeys
         from nodusctl.executor.outside import Outside
         from nodusctl.lifecycle.situation import Rules
         from nodusctl.remote.keys import person_key
 
         state = self.writing
+        room = BudgetRoom(state.journal, self.project.name, self.clock.now)
         return Outside(
             journal=state.journal,
             claims=state.claims,
@@ -308,8 +314,23 @@ class Wiring:
             project=self.project.name,
             owner=self.who,
             person_keys=PersonKeys(state.journal, cache(lambda: person_key(str(self.data_folder))[0].public)),
-            rules=Rules(lease_term=self.project.file.settings.lease_term),
+            rate_of=self._current_rate,
+            room_for=room.left_for,
+            guards_of=room.guards_for,
+            last_pass_of=PassTimes(state.passes),
+            rules=Rules(lease_term=self.project.file.settings.lease_term, window_lead=self.project.file.settings.window_lead),
         )
+
+    def _current_rate(self, terms: Terms, now: datetime) -> Money | None:
+        """What terms cost now; each provider is asked once a command."""
+        return self._current_rates(terms, now)
+
+    @cached_property
+    def _current_rates(self) -> RateOf:
+        from nodusctl.engine.current_rates import CurrentRates
+        from nodusctl.engine.market import configured_rates
+
+        return CurrentRates(self.providers, self.prices, configured_rates(self.project.file))
 
     # Folders of this user
 

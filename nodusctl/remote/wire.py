@@ -17,6 +17,8 @@ def request_text(request: AgentRequest) -> str:
         fields["files"] = dict(request.files)
     if request.grace_seconds is not None:
         fields["grace_seconds"] = request.grace_seconds
+    if request.idle_timeout_seconds is not None:
+        fields["idle_timeout_seconds"] = request.idle_timeout_seconds
     return json.dumps(fields)
 
 

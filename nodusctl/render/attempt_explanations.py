@@ -30,6 +30,7 @@ def attempt_text(facts: AttemptFacts, style: Style, *, now: datetime) -> str:
         section("Why this machine", "\n".join(f"  {line}" for line in why(facts)), style),
         section(title, offers, style),
         section("Refused tries", pairs(refusals, indent=2), style),
+        section(f"Others named {facts.receipt.attempt.name}", _namesakes(facts), style),
         section("Events", events_text(facts.history, style), style),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -53,6 +54,14 @@ def why(facts: AttemptFacts) -> Iterator[str]:
         yield "Offers left after each constraint: " + " -> ".join(f"{name} {count}" for name, count in facts.reviewed.funnel)
     if attempt.refusals and attempt.terms is not None:
         yield f"{len(attempt.refusals)} tries were refused before it; each refusal moved on to the next offer."
+
+
+def _namesakes(facts: AttemptFacts) -> str:
+    lines = [f"  {one.uid[:8]}  {one.owner}, queued {moment_text(one.timings.queued_at)}" for one in facts.namesakes]
+    if lines:
+        name = facts.receipt.attempt.name
+        lines.append(f"  attempt/{name} is the newest of them; to see another:  nodusctl explain attempt/{facts.namesakes[0].uid[:8]}")
+    return "\n".join(lines)
 
 
 def _taken(facts: AttemptFacts) -> str:
@@ -88,6 +97,10 @@ def attempt_facts_document(facts: AttemptFacts) -> dict[str, Any]:
         "funnel": [{"constraint": name, "remaining": count} for name, count in facts.reviewed.funnel] if facts.reviewed else None,
         "refused": [_refusal_document(one) for one in attempt.refusals],
         "events": [event_document(one) for one in facts.history],
+        "namesakes": [
+            {"attempt": one.name, "attemptUID": one.uid, "owner": str(one.owner), "queuedTime": moment_text(one.timings.queued_at)}
+            for one in facts.namesakes
+        ],
     }
 
 

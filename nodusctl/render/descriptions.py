@@ -13,6 +13,7 @@ from nodusctl.render.receipts import receipt_document, receipts_text
 from nodusctl.render.spans import moment_text
 from nodusctl.render.style import Style
 from nodusctl.render.tables import pairs, table
+from nodusctl.render.times import times_text
 
 _LATEST_EVENTS = 25
 
@@ -32,9 +33,10 @@ def description_text(description: Description, style: Style, *, now: datetime) -
         ("Labels", _flat(metadata.get("labels", {}))),
         ("Annotations", _flat(metadata.get("annotations", {}))),
         ("Source", description.source),
-        ("Ends itself", _edge(description)),
     ]
     parts = [pairs(head), section("Spec", _tree(document.get("spec", {})), style), section("Status", _tree(status), style)]
+    if description.times is not None:
+        parts.append(section("Time", times_text(description.times), style))
     parts.append(section("Conditions", _conditions(conditions, style), style))
     with_machine = [receipt for receipt in description.receipts if receipt.attempt.machine is not None]
     if with_machine:
@@ -55,12 +57,6 @@ def description_document(description: Description) -> dict[str, Any]:
         "attempts": [receipt_document(receipt) for receipt in description.receipts],
         "events": [event_document(one) for one in description.history],
     }
-
-
-def _edge(description: Description) -> str:
-    """The armed edge, as read back from the machine."""
-    edges = [one.attempt.edge_at for one in description.receipts if one.attempt.machine is not None and not one.attempt.is_released]
-    return f"{moment_text(edges[-1])} at the latest" if edges and edges[-1] is not None else ""
 
 
 def section(title: str, body: str, style: Style) -> str:

@@ -46,6 +46,8 @@ _COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("ATTEMPT", "status.session.attempt", True),
         Column("STOPREASON", "status.stopReason", True),
         Column("FUNDED UNTIL", "status.cost.fundedUntilTime", True),
+        Column("NEXT START", "status.nextScheduledStartTime", True),
+        Column("STOPS BY", "status.stopByTime", True),
     ),
     "function": (*_PHASE, Column("CODE", "spec.code.qualname"), _money("CAP", "spec.maxCostUSD")),
     "volume": (
@@ -65,6 +67,11 @@ _COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("ACTION", "spec.action"),
         _money("SPENT", "status.spentUSD"),
         _money("HELD", "status.heldUSD"),
+        _money("LEFT", "status.remainingUSD"),
+        Column("USED %", "status.percentUsed", is_number=True),
+        Column("PROJECT", "spec.scope.project", True),
+        Column("THRESHOLDS", "spec.thresholds", True),
+        Column("PERIOD ENDS", "status.currentPeriod.endTime", True),
     ),
     "attempt": (
         Column("PHASE", "status.phase"),

@@ -15,11 +15,12 @@ from nodusctl.render.plan_changes import action_lines, costs_by_address, mark_of
 from nodusctl.render.plan_costs import COST_HEADS, FOOTNOTE, cost_row, total_row
 from nodusctl.render.plan_text import summary_line
 from nodusctl.render.style import PLAIN
+from nodusctl.render.timetables import OPENING_HEADS, opening_rows, timetable_notes
 
 
 def plan_markdown(plan: Plan) -> str:
     """The whole plan; secrets cleaned, because a comment leaves the terminal."""
-    sections = (_head(plan), _reasons(plan), _changes(plan), _costs(plan), _foot(plan))
+    sections = (_head(plan), _reasons(plan), _changes(plan), _costs(plan), _openings(plan), _foot(plan))
     return clean("\n".join(line for section in sections for line in section))
 
 
@@ -67,6 +68,23 @@ def _costs(plan: Plan) -> Iterator[str]:
     yield ""
     yield FOOTNOTE
     yield ""
+
+
+def _openings(plan: Plan) -> Iterator[str]:
+    rows = opening_rows(plan.timetables)
+    if rows:
+        yield "<details><summary>Next openings</summary>"
+        yield ""
+        yield f"| {' | '.join(head.lower() for head in OPENING_HEADS)} |"
+        yield "|" + "---|" * len(OPENING_HEADS)
+        yield from (f"| {' | '.join(_cell(text) for text in row)} |" for row in rows)
+        yield ""
+        yield "</details>"
+        yield ""
+    notes = list(timetable_notes(plan.timetables))
+    if notes:
+        yield from _fenced(notes, "")
+        yield ""
 
 
 def _row(line: CostLine) -> str:

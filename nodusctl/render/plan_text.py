@@ -17,6 +17,7 @@ from nodusctl.render.counting import counted
 from nodusctl.render.plan_changes import action_lines, costs_by_address
 from nodusctl.render.plan_costs import cost_lines, warning_lines
 from nodusctl.render.style import Style
+from nodusctl.render.timetables import timetable_lines
 
 _SUMMARY = (
     (Verb.CREATE, "to create"),
@@ -39,6 +40,7 @@ def plan_text(plan: Plan, style: Style) -> str:
         ("", [_head(plan, style)]),
         ("Changes", [f"  {line}" for line in changes]),
         ("Cost", list(cost_lines(plan, style))),
+        ("Next openings", list(timetable_lines(plan.timetables, style))),
         ("Warnings", list(warning_lines(plan, style))),
         ("Due now, whatever the files say", [f"  {step.address}: {step.what} ({step.because})" for step in plan.due]),
         ("Billing without anything that wants it", list(_burning(plan))),

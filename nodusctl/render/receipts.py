@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from nodusctl.base.money import total
 from nodusctl.engine.inspect_attempts import segments_document, timings_document, without_empty
 from nodusctl.engine.inspect_receipts import Receipt
+from nodusctl.engine.sessions import Session
 from nodusctl.render.spans import age_text, moment_text
 from nodusctl.render.style import Style
 from nodusctl.render.tables import pairs, table
@@ -20,7 +22,8 @@ def receipts_text(receipts: Sequence[Receipt], style: Style, *, now: datetime) -
     """One line for each Attempt that had a machine, and the sum of what is final and what still runs."""
     if not receipts:
         return "No receipts: nothing has been launched yet."
-    rows = [_row(one) for one in receipts]
+    names = shown_names(receipts)
+    rows = [_row(one, names[one.attempt.uid]) for one in receipts]
     heads = ("ATTEMPT", "OWNER", "OFFERING", "RATE/H", "BILLED", "BOOT", "RUNNING", "RESTORE", "TEARDOWN", "CHARGE", "STATE")
     final = total(one.charge_usd for one in receipts if one.is_final)
     lines = [table(heads, rows, style, right=_MONEY), "", f"Charged, final: {final.shown}. Amounts are before tax."]
@@ -29,6 +32,51 @@ def receipts_text(receipts: Sequence[Receipt], style: Style, *, now: datetime) -
         so_far = total(one.so_far_usd for one in open_ones)
         lines.append(f"Still billing at {moment_text(now)}: {so_far.shown} so far for {len(open_ones)} of them, not yet final.")
     return "\n".join(lines)
+
+
+def shown_names(receipts: Sequence[Receipt]) -> Mapping[str, str]:
+    """Attempt names by uid. An object that was removed and made again counts from 1 again, so equal names carry their uid's beginning."""
+    times = Counter(one.attempt.name for one in receipts)
+    uids = ((one.attempt.uid, one.attempt.name) for one in receipts)
+    return {uid: f"{name} ({uid[:8]})" if times[name] > 1 else name for uid, name in uids}
+
+
+def sessions_text(sessions: Sequence[Session], style: Style) -> str:
+    """Sessions that took more than one machine, each with its sum; empty where there is none."""
+    several = [one for one in sessions if len(one.receipts) > 1]
+    if not several:
+        return ""
+    rows = [
+        [
+            one.name,
+            ", ".join(receipt.attempt.name for receipt in one.receipts),
+            moment_text(one.began_at),
+            moment_text(one.ended_at) or "still runs",
+            f"{one.billed_seconds}s",
+            one.charge_usd.shown if one.is_final else f"{one.so_far_usd.shown} so far",
+        ]
+        for one in several
+    ]
+    heads = ("SESSION", "ATTEMPTS", "BEGAN", "ENDED", "BILLED", "CHARGE")
+    return "Sessions of several attempts\n" + table(heads, rows, style, right={"BILLED", "CHARGE"}, indent=2)
+
+
+def session_document(session: Session) -> dict[str, Any]:
+    """JSON: one summary a session, also of a single Attempt."""
+    return without_empty(
+        {
+            "session": session.name,
+            "owner": str(session.receipts[0].attempt.owner),
+            "attempts": [one.attempt.name for one in session.receipts],
+            "attemptUIDs": [one.attempt.uid for one in session.receipts],
+            "startTime": moment_text(session.began_at),
+            "endTime": moment_text(session.ended_at),
+            "billedSeconds": session.billed_seconds,
+            "chargeUSD": str(session.charge_usd),
+            "soFarUSD": "" if session.is_final else str(session.so_far_usd),
+            "final": session.is_final,
+        }
+    )
 
 
 def receipt_text(receipt: Receipt, *, now: datetime) -> str:
@@ -116,12 +164,12 @@ def receipt_document(receipt: Receipt) -> dict[str, Any]:
     )
 
 
-def _row(receipt: Receipt) -> list[str]:
+def _row(receipt: Receipt, name: str) -> list[str]:
     attempt, terms, parts = receipt.attempt, receipt.attempt.terms, receipt.segments
     charge = receipt.charge_usd.shown if receipt.is_final else f"{receipt.so_far_usd.shown} so far"
     amounts = [amount.shown for amount in (parts.boot, parts.running, parts.restore, parts.teardown)]
     return [
-        attempt.name,
+        name,
         str(attempt.owner),
         terms.offering if terms else "",
         terms.rate_usd_per_hour.shown if terms else "",

@@ -18,10 +18,11 @@ _CODES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Style:
-    """``width`` is in columns; 0 means as wide as the text is (a pipe or a file)."""
+    """``width`` is in columns; 0 means as wide as the text is (a pipe or a file). ``has_blocks``: bars may be drawn with block elements."""
 
     has_colour: bool = False
     width: int = 0
+    has_blocks: bool = False
 
     def paint(self, text: str, *names: str) -> str:
         """``text`` in the given colours and weights, or as it is where colour is off."""

@@ -1,4 +1,4 @@
-"""Rules of the agent on a machine: the five commands, and that every push is read back."""
+"""Rules of the agent on a machine: the five commands, that every push is read back, and that it judges idle and edge alone."""
 
 from __future__ import annotations
 
@@ -50,12 +50,56 @@ class AgentRules(ConformanceHooks):
         self._assert_remaining(renewed, seconds)
         self._assert_remaining(done(self.ask(provider, machine, READY)), seconds)
 
+    def test_an_idle_timeout_is_read_back_and_leaves_the_edge(self, provider: Provider) -> None:
+        """It changes alone, with an edge, and to never; what wasn't asked for stays."""
+        machine = self.running(provider)
+        self.ready(provider, machine)
+        alone = self._renewed(provider, machine, idle_timeout_seconds=7200)
+        assert alone.idle_timeout_seconds == 7200
+        assert alone.idle_remaining_seconds is not None
+        assert 7200 - self.boot_slack_seconds <= alone.idle_remaining_seconds <= 7200
+        self._assert_remaining(alone, self.edge_seconds)
+        both = self._renewed(provider, machine, idle_timeout_seconds=0, edge_seconds=1800)
+        assert (both.idle_timeout_seconds, both.idle_remaining_seconds) == (None, None)
+        self._assert_remaining(both, 1800)
+        assert self._renewed(provider, machine, edge_seconds=7200).idle_timeout_seconds is None
+
+    def test_a_machine_nobody_uses_stops_itself_and_says_why(self, provider: Provider) -> None:
+        """Idleness counts from when it became ready; our own questions are no use."""
+        machine = self.running(provider)
+        answer = self.ready(provider, machine)
+        assert answer.last_activity_at == answer.ready_at
+        self._renewed(provider, machine, idle_timeout_seconds=self.short_idle_seconds)
+        over = self.in_state(provider, machine.id, MachineState.STOPPED, MachineState.TERMINATED, MachineState.GONE)
+        assert over.reason == "idle"
+        assert over.reason_detail
+
+    def test_use_puts_the_idle_stop_off_and_is_the_evidence(self, provider: Provider) -> None:
+        """A machine in use runs on, and the last use is what its end names."""
+        machine = self.running(provider)
+        before = self.ready(provider, machine)
+        self._renewed(provider, machine, idle_timeout_seconds=self.short_idle_seconds)
+        self.use(provider, machine)
+
+        def look() -> AgentAnswer | None:
+            answer = done(self.ask(provider, machine, AgentRequest(command=AgentCommand.FACTS)))
+            return answer if answer.activities else None
+
+        used = self.eventually(provider, look, f"{machine.id} has seen its use")
+        assert used.last_activity_at is not None
+        assert before.ready_at is not None
+        assert used.last_activity_at >= before.ready_at
+        over = self.in_state(provider, machine.id, MachineState.STOPPED, MachineState.TERMINATED, MachineState.GONE)
+        assert over.reason == "idle"
+        assert used.activities[0].detail in over.reason_detail
+
     def test_a_shortened_edge_ends_the_machine(self, provider: Provider) -> None:
-        """A machine told to end sooner ends by itself."""
+        """A machine told to end sooner ends by itself, and why is read afterwards."""
         machine = self.running(provider)
         self.ready(provider, machine)
         done(self.ask(provider, machine, AgentRequest(command=AgentCommand.RENEW, edge_seconds=self.short_edge_seconds)))
-        self.in_state(provider, machine.id, MachineState.STOPPED, MachineState.TERMINATED, MachineState.GONE)
+        over = self.in_state(provider, machine.id, MachineState.STOPPED, MachineState.TERMINATED, MachineState.GONE)
+        assert over.reason == "edge"
 
     def test_pushed_files_are_read_back_by_digest(self, provider: Provider) -> None:
         """The digest is over exactly the files pushed, and the machine knows that it holds secrets."""
@@ -85,6 +129,12 @@ class AgentRules(ConformanceHooks):
         if not isinstance(provider, CanAnswerAgent):
             pytest.skip("this platform doesn't answer for the agent (CanAnswerAgent)")
         assert not isinstance(provider.ask_agent("no-such-machine", READY), Done)
+
+    def _renewed(
+        self, provider: Provider, machine: Machine, *, edge_seconds: int | None = None, idle_timeout_seconds: int | None = None
+    ) -> AgentAnswer:
+        request = AgentRequest(command=AgentCommand.RENEW, edge_seconds=edge_seconds, idle_timeout_seconds=idle_timeout_seconds)
+        return done(self.ask(provider, machine, request))
 
     def _assert_remaining(self, answer: AgentAnswer, seconds: int) -> None:
         assert answer.remaining_seconds is not None, "the machine has no armed edge"

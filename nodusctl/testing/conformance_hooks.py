@@ -72,6 +72,9 @@ class ConformanceHooks:
     short_edge_seconds: int = 90
     """An edge that the suite is willing to wait for; longer than the platform's boot."""
 
+    short_idle_seconds: int = 60
+    """An idle timeout that the suite is willing to wait for."""
+
     boot_slack_seconds: int = 120
     """How much of an edge may have run down between arming and the first answer; at least the platform's boot."""
 
@@ -121,6 +124,10 @@ class ConformanceHooks:
 
     def write_home(self, provider: Provider, machine: Machine, disk: Disk) -> None:
         """Leave a trace on an attached disk; a platform whose machines do it by themselves needs nothing."""
+
+    def use(self, provider: Provider, machine: Machine) -> None:
+        """Have somebody use the machine now; without an override the rules of use are skipped."""
+        pytest.skip("no way to use a machine here; override use()")
 
     def break_next_save(self, provider: Provider, disk: Disk) -> None:
         """Have the platform fail halfway through the next save; without an override that rule is skipped."""

@@ -15,8 +15,10 @@ from nodusctl.attempts.events import OutcomeUnknown, Remarked
 from nodusctl.base.redaction import MARK, clean
 from nodusctl.ports.journal import Closing
 from nodusctl.state.status import ObjectStatus
+from nodusctl.testing.store_commit_rules import CommitRules
 from nodusctl.testing.store_hooks import NOON, MovedWall, StoreHooks, StoreUnderTest, a_capture, a_consumption, an_intent, an_opening
 from nodusctl.testing.store_lock_rules import LockRules
+from nodusctl.testing.store_money_rules import MoneyRules
 from nodusctl.testing.store_plan_rules import PlanRules
 from nodusctl.testing.store_step_rules import StepRules
 
@@ -86,5 +88,5 @@ def _worded(store: StoreUnderTest) -> list[OutcomeUnknown | Remarked]:
     return [row.event for row in store.journal.events() if isinstance(row.event, OutcomeUnknown | Remarked)]
 
 
-class StoreConformance(PlanRules, StepRules, LockRules, SecretRules):
+class StoreConformance(CommitRules, PlanRules, StepRules, MoneyRules, LockRules, SecretRules):
     """All rules; see the module."""

@@ -13,6 +13,7 @@ from nodusctl.cli.app import one_command
 from nodusctl.cli.apply_settings import apply_settings
 from nodusctl.cli.applying import Approved, apply_approved, approve_fresh, approve_hash, approve_saved
 from nodusctl.cli.options import (
+    AcceptNoEdgeOption,
     AllowDeletesOption,
     FilesOption,
     JsonOption,
@@ -26,6 +27,7 @@ from nodusctl.cli.options import (
     wiring_of,
 )
 from nodusctl.cli.prompt import require_answerable
+from nodusctl.cli.ticker_warning import say_no_ticker
 from nodusctl.cli.wiring import Wiring
 from nodusctl.cli.words import address_of, usage_error
 from nodusctl.engine.plan import PlanRequest
@@ -49,6 +51,7 @@ def apply(
     skips_blocked: SkipBlockedOption = False,
     allow_deletes: AllowDeletesOption = None,
     prunes: PruneOption = False,
+    accepts_no_edge: AcceptNoEdgeOption = False,
     timeout: TimeoutOption = "",
     lock_timeout: LockTimeoutOption = "",
 ) -> ExitCode:
@@ -56,13 +59,18 @@ def apply(
     wiring = wiring_of(context)
     words = [*(paths or ()), *(files or ())]
     wiring.output(is_json=is_json)
-    planning = {"--restart": restarts, "--allow-deletes": allow_deletes, "--prune": prunes, "--skip-blocked": skips_blocked}
+    planning = {
+        "--restart": restarts,
+        "--allow-deletes": allow_deletes,
+        "--prune": prunes,
+        "--skip-blocked": skips_blocked,
+        "--accept-no-edge": accepts_no_edge,
+    }
     saved = _saved_plan(words, wiring.start)
     if saved is not None and not plan_hash:
         _refuse_planning_options(planning)
         settings = apply_settings(wiring, parallelism=parallelism, timeout=timeout, lock_timeout=lock_timeout)
         return _finish(approve_saved(saved, wiring, settings), wiring)
-    require_answerable(wiring.surroundings, is_agreed=is_agreed or bool(plan_hash))
     wiring.select([word for word in words if saved is None or wiring.start / word != saved])
     request = PlanRequest(
         paths=wiring.project.paths,
@@ -70,7 +78,10 @@ def apply(
         allow_deletes=allow_deletes,
         prunes=prunes,
         skips_blocked=skips_blocked,
+        accepts_no_edge=accepts_no_edge,
     )
+    # Asked only now: that a path isn't there is said first.
+    require_answerable(wiring.surroundings, is_agreed=is_agreed or bool(plan_hash))
     settings = apply_settings(wiring, parallelism=parallelism, timeout=timeout, lock_timeout=lock_timeout, skips_blocked=skips_blocked)
     if plan_hash:
         return _finish(approve_hash(plan_hash, saved, request, wiring, settings), wiring)
@@ -78,7 +89,11 @@ def apply(
 
 
 def _finish(approved: Approved | ExitCode, wiring: Wiring) -> ExitCode:
-    return approved if isinstance(approved, ExitCode) else apply_approved(approved, wiring)
+    if isinstance(approved, ExitCode):
+        return approved
+    code = apply_approved(approved, wiring)
+    say_no_ticker(wiring, wiring.output(is_json=False))
+    return code
 
 
 def _saved_plan(words: Sequence[str], start: Path) -> Path | None:

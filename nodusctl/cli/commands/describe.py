@@ -23,7 +23,9 @@ def describe(
     """Everything about one object: spec, status, conditions, attempts, events."""
     wiring = wiring_of(context)
     now = wiring.clock.now()
-    found = gather(address_of(name), journal=wiring.journal, project=wiring.project.name, now=now)
+    project = wiring.project
+    lead = project.file.settings.window_lead
+    found = gather(address_of(name), journal=wiring.journal, project=project.name, now=now, lead=lead)
     output = wiring.output(is_json=is_json)
     output.result("result", lambda style: description_text(found, style, now=now), lambda: description_document(found))
     return ExitCode.DONE

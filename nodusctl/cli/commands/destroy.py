@@ -58,8 +58,9 @@ def _remove(
 ) -> ExitCode:
     wiring = wiring_of(context)
     wiring.output(is_json=is_json)
+    addresses = [address_of(one) for one in names]
     require_answerable(wiring.surroundings, is_agreed=is_agreed)
-    plan = removal_plan(wiring, [address_of(one) for one in names], discards_home=discards_home)
+    plan = removal_plan(wiring, addresses, discards_home=discards_home)
     approved = ask_about(plan, wiring, settings, "Remove these?", is_agreed=is_agreed)
     return approved if isinstance(approved, ExitCode) else apply_approved(approved, wiring)
 

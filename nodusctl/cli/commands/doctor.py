@@ -9,10 +9,12 @@ import typer
 
 from nodusctl.base.clock import SystemClock
 from nodusctl.base.exits import ExitCode, UserError
+from nodusctl.base.timestamps import format_time
 from nodusctl.cli.app import one_command
 from nodusctl.cli.host_facts import host_facts
 from nodusctl.cli.options import JsonOption, wiring_of
 from nodusctl.cli.output.slow import told_when_slow
+from nodusctl.cli.ticker_warning import ticker_warning
 from nodusctl.cli.wiring import Wiring
 from nodusctl.engine.checkup import Area, host_areas, mended
 from nodusctl.engine.checkup_providers import provider_areas
@@ -53,8 +55,19 @@ def _areas(wiring: Wiring, wanted: str) -> Iterator[Area]:
         yield Area(kind="project", name=project.name, note=str(project.folder) + ("" if project.has_file else ", without a nodusctl.yaml"))
         has_own_time = not isinstance(wiring.clock, SystemClock)
         yield from state_areas(journal=wiring.journal, claims=wiring.claims, host=facts, has_own_time=has_own_time)
+        yield from _ticker_areas(wiring)
     types = {one.name: one.type for one in project.file.providers}
     yield from provider_areas(wiring.providers, types, wanted)
+
+
+def _ticker_areas(wiring: Wiring) -> Iterator[Area]:
+    """When the last tick was, and whether anything here needs one that doesn't come."""
+    try:
+        found, last = ticker_warning(wiring), next(iter(wiring.reading.passes.latest(1)), None)
+    except UserError:
+        return  # that the state can't be read is a finding of its own
+    note = f"last {'good' if last.is_good else 'failed'} at {format_time(last.started_at)}" if last is not None else "none was made"
+    yield Area(kind="state", name="ticks", note=note, findings=(found,) if found is not None else ())
 
 
 app = one_command(doctor)

@@ -41,7 +41,9 @@ def get(
         from nodusctl.cli.watching import watch
 
         return watch(wanted, parse_selector(selector), form, wiring, output)
-    found = find_objects(wanted, parse_selector(selector), journal=wiring.journal, project=wiring.project.name, now=wiring.clock.now())
+    project = wiring.project
+    lead = project.file.settings.window_lead
+    found = find_objects(wanted, parse_selector(selector), journal=wiring.journal, project=project.name, now=wiring.clock.now(), lead=lead)
     is_single = len(wanted) == 1 and bool(wanted[0].name)
     if found.seen or form not in {"", "wide"}:
         _print(found, form, output, is_single=is_single, now=wiring.clock.now())

@@ -10,6 +10,7 @@ import typer
 from nodusctl.base.exits import ExitCode
 from nodusctl.cli.app import one_command
 from nodusctl.cli.options import (
+    AcceptNoEdgeOption,
     AllowDeletesOption,
     FilesOption,
     JsonOption,
@@ -20,6 +21,7 @@ from nodusctl.cli.options import (
     wiring_of,
 )
 from nodusctl.cli.planning import fresh_plan, say_lock, say_plan
+from nodusctl.cli.ticker_warning import say_no_ticker
 from nodusctl.cli.words import address_of, usage_error
 
 
@@ -38,6 +40,7 @@ def plan(
     prunes: PruneOption = False,
     allow_deletes: AllowDeletesOption = None,
     restarts: RestartOption = None,
+    accepts_no_edge: AcceptNoEdgeOption = False,
 ) -> ExitCode:
     """Compare the files with the state: changes, cost (p50, p90, at most), everything that would block an apply."""
     from nodusctl.engine.plan import PlanRequest
@@ -54,9 +57,11 @@ def plan(
         is_offline=is_offline,
         allow_deletes=allow_deletes,
         prunes=prunes,
+        accepts_no_edge=accepts_no_edge,
     )
     made = fresh_plan(wiring, request)
     say_plan(made, wiring, output)
+    say_no_ticker(wiring, output)
     if out:
         path = wiring.start / out
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -13,6 +14,8 @@ from nodusctl.cli.app import one_command
 from nodusctl.cli.apply_settings import apply_settings
 from nodusctl.cli.carrying import report, working
 from nodusctl.cli.options import JsonOption, LockTimeoutOption, TimeoutOption, wiring_of
+from nodusctl.cli.saying_next import say_next
+from nodusctl.cli.ticker_warning import say_no_ticker
 from nodusctl.cli.words import address_of
 from nodusctl.engine import verbs
 from nodusctl.engine.applying import ApplyResult, ApplySettings
@@ -39,11 +42,15 @@ def stop(
     name: NameArgument,
     timeout: TimeoutOption = "",
     lock_timeout: LockTimeoutOption = "",
+    parks: Annotated[bool, typer.Option("--park", help="Also hold later windows: spec.state becomes Stopped, until a start.")] = False,
     is_json: JsonOption = False,
 ) -> ExitCode:
-    """Stop a Workspace: end the session, save the home as a new revision, release the machine, post the last charge."""
+    """Stop a Workspace: end the session, save the home as a new revision, release the machine, post the last charge.
+
+    One with a schedule or windows stays wanted: its later windows open, unless it is parked.
+    """
     settings = apply_settings(wiring_of(context), timeout=timeout, lock_timeout=lock_timeout)
-    return _say(context, address_of(name), verbs.stop, settings, is_json=is_json)
+    return _say(context, address_of(name), partial(verbs.stop, parks=parks), settings, is_json=is_json)
 
 
 def _say(context: typer.Context, address: Address, verb: Callable[..., ApplyResult], settings: ApplySettings, *, is_json: bool) -> ExitCode:
@@ -51,7 +58,10 @@ def _say(context: typer.Context, address: Address, verb: Callable[..., ApplyResu
     output = wiring.output(is_json=is_json)
     with working(wiring, output) as work:
         result = verb(address, outside=work.outside, command=wiring.command, settings=settings, interrupts=work.interrupts)
-    return report(result, work, output)
+    code = report(result, work, output)
+    say_next(wiring, output, address)
+    say_no_ticker(wiring, output)
+    return code
 
 
 APPS = {"start": one_command(start), "stop": one_command(stop)}

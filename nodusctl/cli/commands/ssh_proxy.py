@@ -62,7 +62,7 @@ def _make_ready(wiring: Wiring, address: Address) -> Path:
             raise UserError(error("WorkspaceStarting", "The Workspace is stopped.", f"{address}: {why}.", fix, address=str(address)))
         wiring.output(is_json=False).remark(wake_words(stored))
     if lack is not Lack.NOTHING:
-        bring_up(wiring, address, lack)
+        bring_up(wiring, address, lack, is_connection=True)
     return trace
 
 

@@ -25,7 +25,7 @@ class TextOutput:
     def __init__(self, stdout: TextIO, stderr: TextIO, wall: Wall, *, out_has_colour: bool, err_has_colour: bool) -> None:
         self._out, self._err, self._wall = CleanStream(stdout), CleanStream(stderr), wall
         self._raw_err = stderr
-        self._out_style = Style(has_colour=out_has_colour, width=_columns(stdout))
+        self._out_style = Style(has_colour=out_has_colour, width=_columns(stdout), has_blocks=_shows_blocks(stdout))
         self._err_style = Style(has_colour=err_has_colour, width=_columns(stderr))
         self._live: LiveProgress | None = None
 
@@ -63,6 +63,15 @@ class TextOutput:
     def _settle(self) -> None:
         if self._live is not None:
             self._live.close()
+
+
+def _shows_blocks(stream: TextIO) -> bool:
+    """True for a terminal whose encoding has them: a log, a file and an old console get plain ASCII."""
+    try:
+        "█▏".encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return stream.isatty()
 
 
 def _columns(stream: TextIO) -> int:

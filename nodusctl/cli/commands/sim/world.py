@@ -1,4 +1,4 @@
-"""``sim calls``, ``sim machines``, ``sim kill`` and ``sim activity``: what the world has seen and holds."""
+"""``sim calls``, ``sim machines``, ``sim kill``, ``sim resize`` and ``sim activity``: what the world has seen and holds."""
 
 from __future__ import annotations
 
@@ -90,6 +90,22 @@ def kill(
     wiring = wiring_of(context)
     simulation_of(wiring.providers, provider).kill(machine)
     wiring.output(is_json=is_json).result("result", lambda style: f"Machine {machine} is dead.", lambda: {"killed": machine})
+    return ExitCode.DONE
+
+
+def resize(
+    context: typer.Context,
+    *,
+    machine: Annotated[str, typer.Argument(metavar="MACHINE", help="A machine's id (sim machines -o name).")],
+    offer: Annotated[str, typer.Argument(metavar="OFFER", help="The offer whose hardware it gets, such as cpu-8c-32g-us.")],
+    provider: ProviderOption = "",
+    is_json: JsonOption = False,
+) -> ExitCode:
+    """Give a machine other hardware behind everybody's back, as somebody in a console would."""
+    wiring = wiring_of(context)
+    simulation_of(wiring.providers, provider).resize(machine, offer)
+    shown = {"machine": machine, "offer": offer}
+    wiring.output(is_json=is_json).result("result", lambda style: f"Machine {machine} has the hardware of {offer} now.", lambda: shown)
     return ExitCode.DONE
 
 
