@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -18,19 +19,21 @@ from nodusctl.provider.machines import Disk, Machine
 from nodusctl.provider.replies import Reply
 from nodusctl.remote.keys import OpenSshKeys
 from nodusctl.remote.reach import SshReach
+from nodusctl.remote.session import PersonLogin, pin_host, ssh_command
 from nodusctl.testing.provider_conformance import ProviderConformance, a_context
 
 pytestmark = [
     pytest.mark.local,
     pytest.mark.skipif(shutil.which("sshd", path="/usr/sbin:/sbin:/usr/bin") is None, reason="sshd is not installed"),
 ]
-HOST_KEY, SERVICE_KEY = (OpenSshKeys().new_key(name) for name in ("host", "service"))
+HOST_KEY, SERVICE_KEY, PERSON_KEY = (OpenSshKeys().new_key(name) for name in ("host", "service", "person"))
 
 
 class TestLocal(ProviderConformance):
     """Edges are real seconds here, so the short one is short."""
 
     short_edge_seconds = 4
+    short_idle_seconds = 4
     boot_slack_seconds = 20
     parallel_launches = 4
 
@@ -43,7 +46,7 @@ class TestLocal(ProviderConformance):
         plan = BootPlan(
             host_key=HOST_KEY.private,
             service_key=SERVICE_KEY.public,
-            person_keys=(),
+            person_keys=(PERSON_KEY.public,),
             tools=("SSH",),
             edge_seconds=edge_seconds,
             idle_timeout_seconds=None,
@@ -56,6 +59,16 @@ class TestLocal(ProviderConformance):
     def write_home(self, provider: Provider, machine: Machine, disk: Disk) -> None:
         assert isinstance(provider, LocalProvider)
         (provider.home_of(disk.id) / f"written-by-{machine.id}").write_text("hello")
+
+    def use(self, provider: Provider, machine: Machine) -> None:
+        """Somebody logs in and computes for a moment."""
+        assert machine.ssh is not None
+        key = self._tmp_path / "person"
+        key.touch(mode=0o600)
+        key.write_text(PERSON_KEY.private)
+        pinned = pin_host(str(self._tmp_path / "known"), machine.id, HOST_KEY.public)
+        login = PersonLogin(alias=machine.id, endpoint=machine.ssh, key_path=str(key), known_hosts=pinned)
+        subprocess.run(ssh_command(login, ["timeout 3 sh -c 'while :; do :; done'"]), check=False, timeout=30)
 
     def break_next_save(self, provider: Provider, disk: Disk) -> None:
         """The file system fails once, at the second file."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from nodus_providers.simulated.provider import SimulatedProvider
 from nodusctl.provider.contract import Provider
-from nodusctl.provider.machines import Disk
+from nodusctl.provider.machines import Disk, Machine
 from nodusctl.testing.provider_conformance import ProviderConformance, a_context
 
 
@@ -24,6 +24,10 @@ class OnSimulated(ProviderConformance):
     def let_time_pass(self, provider: Provider) -> None:
         assert isinstance(provider, SimulatedProvider)
         provider.simulated_clock().sleep(5)
+
+    def use(self, provider: Provider, machine: Machine) -> None:
+        assert isinstance(provider, SimulatedProvider)
+        provider.record_activity(machine.id, "process", "python train.py")
 
     def break_next_save(self, provider: Provider, disk: Disk) -> None:
         assert isinstance(provider, SimulatedProvider)

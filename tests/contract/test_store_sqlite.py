@@ -19,7 +19,8 @@ from nodusctl.attempts.attempt import fold
 from nodusctl.base.exits import ExitCode, UserError
 from nodusctl.ports.claims import Liveness
 from nodusctl.ports.journal import Closing, Stale
-from nodusctl.store import connections, migrating
+from nodusctl.store import channels, connections, migrating
+from nodusctl.store.codec import encode
 from nodusctl.store.opening import State, open_state
 from nodusctl.store.sealing import KeyMaterial
 from nodusctl.testing.store_hooks import LIMIT, STATE_KEY, MovedWall, a_capture, a_consumption, a_hold, an_intent, an_opening
@@ -192,10 +193,30 @@ class TestSchema:
         engine = create_engine(f"sqlite:///{tmp_path}/migrated.db")
         with engine.begin() as connection:
             migrating.upgrade(connection)
-            assert migrating.revision_of(connection) == "0001"
+            assert migrating.revision_of(connection) == "0003"
         engine.dispose()
         fresh, migrated = schema(tmp_path / ".nodus/state.db"), schema(tmp_path / "migrated.db")
         assert [row for row in migrated if row[1] != "alembic_version"] == [row for row in fresh if row[1] != "alembic_version"]
+
+    def test_a_migration_keeps_the_ledger_and_its_months(self, tmp_path: Path) -> None:
+        """Postings of a state from before the month stood beside them count in the month they are dated in."""
+        from alembic import command
+
+        engine = create_engine(f"sqlite:///{tmp_path}/migrated.db")
+        with engine.begin() as connection:
+            command.upgrade(migrating._configuration(connection), "0002")
+            hold = a_hold()
+            connection.exec_driver_sql(
+                "INSERT INTO entries (id, object_uid, attempt_uid, body) VALUES (?, ?, ?, ?)",
+                (hold.id, hold.object_uid, hold.attempt_uid, encode(hold)),
+            )
+            columns = "entry_id, position, object_uid, side, account, amount_micro"
+            values = (hold.id, 1, hold.object_uid, "held", "held:attempt-1", 4_400_000)
+            connection.exec_driver_sql(f"INSERT INTO postings ({columns}) VALUES (?, ?, ?, ?, ?, ?)", values)
+            migrating.upgrade(connection)
+            rows = connection.exec_driver_sql("SELECT month, side, amount_micro FROM postings").fetchall()
+        engine.dispose()
+        assert [tuple(row) for row in rows] == [("2026-10", "held", 4_400_000)]
 
     def test_a_migrated_state_works(self, tmp_path: Path) -> None:
         (tmp_path / ".nodus").mkdir()
@@ -269,7 +290,7 @@ class TestSchema:
             assert state.journal.snapshot().serial == 1
 
     def test_a_busy_state_is_told(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
+        monkeypatch.setattr(channels, "BUSY_SECONDS", 0.05)
         state = a_state(tmp_path)
         state.close()
         blocker = sqlite3.connect(state.path, isolation_level=None)

@@ -69,6 +69,32 @@ def test_case_7_the_code_says_changes_exactly_when_the_text_does(cli: CommandLin
     assert cli("plan", "--detailed-exitcodes").code is ExitCode.USAGE
 
 
+@pytest.mark.parametrize(("edits", "resizes"), [(True, False), (False, True), (True, True)])
+def test_case_8_a_changed_machine_is_drift_a_changed_file_is_not_and_a_plan_sees_both(cli: CommandLine, edits: bool, resizes: bool) -> None:
+    assert cli("apply", "--yes").code is ExitCode.DONE
+    if edits:
+        cli.write("ws.yaml", LAB.replace("idleTimeout: 1h", "idleTimeout: 2h"))
+    if resizes:
+        assert cli("sim", "resize", "i-000001", "cpu-8c-32g-us").code is ExitCode.DONE
+    state = cli.folder / ".nodus" / "state.db"
+    before = (state.read_bytes(), state.stat().st_mtime_ns)
+    found = cli("drift")
+    assert found.code is (ExitCode.DRIFT if resizes else ExitCode.DONE)
+    assert ("memory is 32Gi and was 16Gi" in found.out) is resizes
+    assert (state.read_bytes(), state.stat().st_mtime_ns) == before
+    assert cli("plan", "--detailed-exitcode").code is ExitCode.CHANGES
+
+
+def test_case_8_applying_the_plan_brings_the_approved_hardware_back(cli: CommandLine) -> None:
+    cli("apply", "--yes")
+    cli("sim", "resize", "i-000001", "cpu-8c-32g-us")
+    assert "machine.memory  32Gi -> 16Gi" in cli("plan").out
+    assert cli("apply", "--yes").code is ExitCode.DONE
+    assert cli("sim", "machines", "-o", "name").out == "i-000002\n"
+    assert cli("drift").code is ExitCode.DONE
+    assert cli("plan", "--detailed-exitcode").code is ExitCode.DONE
+
+
 def test_case_11_what_changes_by_itself_is_never_a_change(cli: CommandLine) -> None:
     assert cli("apply", "--yes").code is ExitCode.DONE
     cli("sim", "fault", "add", "--op", "get", "--effect", "noise")
@@ -167,3 +193,32 @@ def test_case_25_a_price_that_is_none_is_refused_with_its_line(cli: CommandLine,
     rows, faults = parse_rows("\n".join([head, ",".join(row)]) + "\n", "own.csv")
     assert not rows
     assert [(fault.span.line if fault.span else 0) for fault in faults] == [2]
+
+
+def test_case_28_a_machine_deleted_in_the_console_is_drift_and_its_session_closes_when_it_was_last_seen(cli: CommandLine) -> None:
+    cli.write("ws.yaml", LAB.replace("idleTimeout: 1h", "idleTimeout: 0s"))
+    cli("apply", "--yes")
+    cli("sim", "advance", "10m", "--tick", "5m")
+    cli("sim", "advance", "20m")
+    for operation in ("get", "list", "delete"):
+        cli("sim", "fault", "add", "--op", operation, "--match", "workspace/lab", "--effect", "gone")
+    found = cli("drift")
+    assert found.code is ExitCode.DRIFT
+    assert "machine gone (last seen 2026-10-26T07:10:45Z)" in found.out
+    planned = cli("plan")
+    assert "recover its session on another machine, its home is kept (machine gone)" in planned.out
+    assert cli("delete", "workspace/lab", "--yes").code is ExitCode.DONE
+    receipts = cli("receipts", "--json").out
+    assert "2026-10-26T07:10:45" in receipts
+    assert '"estimated": true' in receipts
+    assert cli("receipts", "--verify").code is ExitCode.DONE
+
+
+def test_case_28_a_machine_that_may_not_be_read_is_not_gone(cli: CommandLine) -> None:
+    cli("apply", "--yes")
+    cli("sim", "advance", "10m")
+    cli("sim", "fault", "add", "--op", "get", "--match", "workspace/lab", "--effect", "forbidden")
+    found = cli("drift")
+    assert found.code is ExitCode.DRIFT
+    assert "Unreadable" in found.out
+    assert "MachineGone" not in found.out

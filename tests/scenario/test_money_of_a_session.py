@@ -15,7 +15,8 @@ from nodusctl.state.status import Phase
 
 
 def running(world: World, **spec: object) -> World:
-    world.write(HOME_YAML, workspace_yaml(**spec))
+    """Without an idle limit: here only money and time end a session."""
+    world.write(HOME_YAML, workspace_yaml(**{"idleTimeout": "0s", **spec}))
     assert world.apply().exit_code is ExitCode.DONE
     return world
 

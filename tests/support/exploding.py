@@ -16,7 +16,7 @@ from typing import Any
 from nodusctl.executor.outside import Outside
 from nodusctl.ports.providers import LoadedProvider
 
-_WRITES = {"consume", "open", "close", "take_plan_lock", "drop_plan_lock", "claim", "preempt", "heartbeat", "drop"}
+_WRITES = {"consume", "open", "close", "commit", "take_plan_lock", "drop_plan_lock", "claim", "preempt", "heartbeat", "drop"}
 
 
 class Fuse:
@@ -26,8 +26,8 @@ class Fuse:
         self.deeds: list[str] = []
         self._at, self._lock = at, threading.Lock()
 
-    def burn(self, deed: str) -> None:
-        """About to do ``deed``."""
+    def burn(self, deed: str, *arguments: object) -> None:
+        """About to do ``deed`` with ``arguments``."""
         with self._lock:
             self.deeds.append(deed)
             if len(self.deeds) == self._at:
@@ -48,7 +48,7 @@ class Fused:
 
     def _behind(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **named: Any) -> Any:
-            self._fuse.burn(name)
+            self._fuse.burn(name, *arguments)
             return method(*arguments, **named)
 
         return call

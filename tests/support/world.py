@@ -24,11 +24,16 @@ from nodusctl.catalog.prices import CatalogPrices
 from nodusctl.cli.project import open_project
 from nodusctl.engine import verbs
 from nodusctl.engine.applying import ApplyResult, ApplySettings, apply_plan
+from nodusctl.engine.budget_room import BudgetRoom
 from nodusctl.engine.current_rates import CurrentRates
+from nodusctl.engine.extending import Extended, extend
 from nodusctl.engine.homes import plan_home_change
 from nodusctl.engine.market import configured_rates
 from nodusctl.engine.plan import PlanRequest, make_plan
+from nodusctl.engine.rate_origins import RateOrigins
 from nodusctl.engine.removal import plan_removal
+from nodusctl.engine.ticking import Ticker, TickResult, tick
+from nodusctl.engine.verifying import verify_receipts
 from nodusctl.executor.outside import Outside
 from nodusctl.executor.runs import Interrupts, ObjectOutcome
 from nodusctl.ledger.balances import balances
@@ -61,13 +66,15 @@ spec: {size: 1Gi}
 """
 
 
-def workspace_yaml(name: str = "lab", *, volume: str = "home", **spec: Any) -> str:
-    """A small CPU Workspace; ``spec`` adds or replaces fields."""
+def workspace_yaml(name: str = "lab", *, volume: str = "home", annotations: Mapping[str, str] | None = None, **spec: Any) -> str:
+    """A small CPU Workspace; ``spec`` adds or replaces fields, ``annotations`` come under ``nodus.dev/``."""
     fields: dict[str, Any] = {"image": "nodus/workspace-cpu", "resources": {"cpu": 4, "memory": "16Gi"}, "idleTimeout": "1h", **spec}
     if volume:
         fields["volume"] = volume
     lines = "\n".join(f"  {key}: {_flow(value)}" for key, value in fields.items())
-    return f"apiVersion: nodus.dev/v1\nkind: Workspace\nmetadata: {{name: {name}}}\nspec:\n{lines}\n"
+    marks = {f"nodus.dev/{key}": text for key, text in (annotations or {}).items()}
+    metadata = _flow({"name": name, **({"annotations": marks} if marks else {})})
+    return f"apiVersion: nodus.dev/v1\nkind: Workspace\nmetadata: {metadata}\nspec:\n{lines}\n"
 
 
 def _flow(value: Any) -> str:
@@ -128,13 +135,14 @@ class World:
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.wall = folder, wall or SystemWall()
-        self.rules = rules or Rules()
         is_new = not (folder / ".nodus").exists()
         if world:
             (folder / "world.yaml").write_text(world)
         if is_new:
             (folder / "nodusctl.yaml").write_text(self.project_yaml)
         self.project = open_project(folder).file
+        settings = self.project.settings
+        self.rules = rules or Rules(lease_term=settings.lease_term, window_lead=settings.window_lead)
         self.instances, self.clock = self._open(now if is_new else None)
         self.state: State = open_state("sqlite:///.nodus/state.db", root=folder, key=KEY, wall=self.wall, holder_command="nodusctl test")
         self.heard = Heard()
@@ -177,6 +185,7 @@ class World:
     def outside(self, **changes: Any) -> Outside:
         """The executor's ports."""
         providers = self.providers
+        room = BudgetRoom(self.state.journal, "default", self.clock.now)
         made = Outside(
             journal=self.state.journal,
             claims=self.state.claims,
@@ -191,13 +200,16 @@ class World:
             project="default",
             owner="ada@test",
             person_keys=lambda record: self.person_keys,
+            rate_of=CurrentRates(providers, self.prices, configured_rates(self.project)),
+            room_for=room.left_for,
+            guards_of=room.guards_for,
             rules=self.rules,
         )
         return replace(made, **changes)
 
     def plan(self, **request: Any) -> Plan:
         """What ``nodusctl plan`` makes."""
-        return make_plan(root=self.folder, request=PlanRequest(**request), **self._sources())
+        return make_plan(root=self.folder, request=PlanRequest(**request), passes=self.state.passes, **self._sources())
 
     def removal(self, *addresses: Address, discards_home: bool = False) -> Plan:
         """What ``nodusctl delete`` (with addresses) or ``destroy`` (without) makes."""
@@ -238,7 +250,11 @@ class World:
             address, outside=self.outside(), command="nodusctl start", settings=ApplySettings(**settings), interrupts=Interrupts()
         )
 
-    def stop(self, address: Address = LAB, *, interrupts: Interrupts | None = None, **settings: Any) -> ApplyResult:
+    def extend(self, by: timedelta, address: Address = LAB) -> Extended:
+        """``nodusctl extend``."""
+        return extend(address, by, outside=self.outside(), command="nodusctl extend", settings=ApplySettings(), interrupts=Interrupts())
+
+    def stop(self, address: Address = LAB, *, interrupts: Interrupts | None = None, parks: bool = False, **settings: Any) -> ApplyResult:
         """``nodusctl stop``."""
         return verbs.stop(
             address,
@@ -246,11 +262,25 @@ class World:
             command="nodusctl stop",
             settings=ApplySettings(**settings),
             interrupts=interrupts or Interrupts(),
+            parks=parks,
         )
 
     def delete(self, *addresses: Address, discards_home: bool = False, **settings: Any) -> ApplyResult:
         """``nodusctl delete`` or, without addresses, ``nodusctl destroy``."""
         return self.apply(self.removal(*addresses, discards_home=discards_home), **settings)
+
+    def tick(self, *, outside: Outside | None = None, times: int = 1, every: timedelta = timedelta(minutes=5)) -> TickResult:
+        """``nodusctl tick``; with ``times`` as often, ``every`` apart, the last one's result."""
+        for number in range(times):
+            if number:
+                self.pass_time(every)
+            ticker = Ticker(
+                passes=self.state.passes,
+                rates=lambda: CurrentRates(self.providers, self.prices, configured_rates(self.project)),
+                host="test",
+            )
+            result = tick(outside or self.outside(), ticker, Interrupts())
+        return result
 
     # What happens in the cloud
 
@@ -265,6 +295,14 @@ class World:
     def pass_time(self, span: timedelta) -> None:
         """Let the cloud's time go on."""
         self.clock.sleep(span.total_seconds())
+
+    def tick_until(self, moment: datetime, *, every: timedelta = timedelta(minutes=5)) -> None:
+        """Ticks each ``every`` from now on, until the clock stands at ``moment``."""
+        begun = self.clock.now()
+        for number in range(1, (moment - begun) // every + 1):
+            self.pass_time(max(begun + number * every - self.clock.now(), timedelta(0)))
+            self.tick()
+        self.pass_time(max(moment - self.clock.now(), timedelta(0)))
 
     def count(self, operation: str, match: str = "") -> int:
         """How many calls the cloud received."""
@@ -326,8 +364,11 @@ class World:
         self.check_books()
 
     def check_books(self) -> None:
-        """The ledger is sound and every settled Attempt was charged exactly what its times say."""
+        """The ledger is sound, every settled Attempt was charged exactly what its times say, and ``receipts --verify`` agrees."""
         check_books(self.attempts(), self.entries())
+        with self.state.journal.books() as books:
+            found = verify_receipts(books, origins=RateOrigins(self.prices.book, {}), now=self.clock.now())
+        assert found.findings == ()
 
 
 def check_books(attempts: Sequence[Attempt], entries: Sequence[Entry]) -> None:

@@ -49,6 +49,21 @@ def test_a_fault_of_form_stands_at_its_line_and_column(text: str, line: int, col
     assert places(load(text)) == [("Invalid", line, column)]
 
 
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("kind: [Workspace\nmetadata: {}\n", "Close the list that begins in line 1 with ], and put commas between its members."),
+        ("kind: {a: 1\nb: 2\n", "Close the mapping that begins in line 1 with }, and put commas between its fields."),
+        ('a: 1\nkind: "abc\n', "Close the quote that begins in line 2."),
+        ("a:\n  b: 1\n c: 2\n", "Give the fields of the mapping that begins in line 1 the same indentation."),
+        ("a: 1\nabc\nb: 2\n", "Put a colon and a space after the key that begins in line 2, or quote the text."),
+        ("a: @b\n", "Quote the text, if it holds special characters, and give lines that belong together the same indentation."),
+    ],
+)
+def test_broken_yaml_says_what_mends_it(text: str, fix: str) -> None:
+    assert [fault.fix for fault in load(text).diagnostics if fault.summary == "This is not valid YAML."] == [fix]
+
+
 def test_nul_is_named_with_its_place() -> None:
     fault = only(load(b"a: 1\nb: x\x00y\n"))
     assert str(fault.span) == "a.yaml:2:5"

@@ -91,3 +91,70 @@ def test_a_platform_that_answers_itself_is_asked_itself() -> None:
     reach = RoutedReach(platforms.get, SshReach())
     assert reach.ask(an_access(None), READY) == Done(AgentAnswer(version="1", boot_id="m"))
     assert isinstance(RoutedReach({}.get, SshReach()).ask(an_access(None), READY), Unknown)
+
+
+ECHO = """
+echo x >> {logins}
+while read line; do echo '{{"version": "1", "boot_id": "'$$'"}}'; {after}; done
+"""
+
+
+class Agent:
+    """A stand-in for ssh and the agent behind it; ``after`` is what it does after an answer."""
+
+    def __init__(self, tmp_path: Path, after: str = ":") -> None:
+        self.log = tmp_path / "logins"
+        self.reach = SshReach(program=a_program(tmp_path, ECHO.format(logins=self.log, after=after)), connect_seconds=1, answer_seconds=1)
+
+    def ask(self, port: int = 1, request: AgentRequest = READY) -> Reply[AgentAnswer]:
+        return self.reach.ask(an_access(SshEndpoint(host="h", port=port, user="u")), request)
+
+    @property
+    def logins(self) -> int:
+        return len(self.log.read_text().splitlines())
+
+
+def test_questions_to_one_machine_share_a_login(tmp_path: Path) -> None:
+    agent = Agent(tmp_path)
+    first, second = agent.ask(), agent.ask()
+    assert isinstance(first, Done)
+    assert first == second
+    assert agent.logins == 1
+    assert agent.ask(port=2) != first
+    assert agent.logins == 2
+
+
+def test_a_login_the_agent_has_ended_is_made_anew(tmp_path: Path) -> None:
+    agent = Agent(tmp_path, after="exit 0")
+    assert all(isinstance(agent.ask(), Done) for _ in range(3))
+    assert agent.logins == 3
+
+
+def test_a_question_that_an_ending_login_swallowed_is_asked_again(tmp_path: Path) -> None:
+    agent = Agent(tmp_path, after="read line; exit 0")
+    assert isinstance(agent.ask(), Done)
+    assert isinstance(agent.ask(), Done)
+    assert agent.logins == 2
+
+
+def test_a_login_without_an_answer_in_time_is_not_used_again(tmp_path: Path) -> None:
+    agent = Agent(tmp_path, after="sleep 9")
+    assert isinstance(agent.ask(), Done)
+    assert agent.ask() == Unknown("the agent did not answer in time")
+    assert isinstance(agent.ask(), Done)
+    assert agent.logins == 2
+
+
+def test_a_large_question_arrives_whole(tmp_path: Path) -> None:
+    request = AgentRequest(command=AgentCommand.SECRETS, files={"run/secrets/s/key": "x" * 2**20})
+    assert isinstance(Agent(tmp_path).ask(request=request), Done)
+
+
+def test_only_a_login_to_this_computer_takes_the_quick_key_exchange(tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    reach = SshReach(program=a_program(tmp_path, f'echo "$@" >> {seen}'))
+    for host in ("127.0.0.1", "h.example"):
+        reach.ask(an_access(SshEndpoint(host=host, port=1, user="u")), READY)
+    here, there = seen.read_text().splitlines()
+    assert "KexAlgorithms=^curve25519-sha256" in here
+    assert "KexAlgorithms" not in there

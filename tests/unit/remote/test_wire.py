@@ -15,6 +15,8 @@ def test_a_request_carries_only_what_its_command_speaks_of() -> None:
     assert json.loads(request_text(AgentRequest(command=AgentCommand.READY))) == {"command": "ready"}
     pushed = AgentRequest(command=AgentCommand.SECRETS, files={"run/secrets/a/b": "c"})
     assert json.loads(request_text(pushed)) == {"command": "secrets", "files": {"run/secrets/a/b": "c"}}
+    never_idle = AgentRequest(command=AgentCommand.RENEW, idle_timeout_seconds=0)
+    assert json.loads(request_text(never_idle)) == {"command": "renew", "idle_timeout_seconds": 0}
 
 
 def test_an_answer_becomes_values_with_aware_times() -> None:
