@@ -14,12 +14,9 @@ import io
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from support.local_project import SSHD_IS_HERE, LocalProject
 

@@ -251,7 +251,7 @@ def test_a_renamed_workspace_and_a_renamed_home_keep_every_revision(world: World
     saved(world, 2)
     disk_id = world.home().disk_id
     moved_home = HOME_YAML.replace("{name: home}", '{name: house, annotations: {"nodus.dev/moved-from": home}}')
-    moved_lab = workspace_yaml("lab2", volume="house").replace("{name: lab2}", '{name: lab2, annotations: {"nodus.dev/moved-from": lab}}')
+    moved_lab = workspace_yaml("lab2", volume="house", annotations={"moved-from": "lab"})
     world.write(moved_home, moved_lab)
     assert world.apply().exit_code is ExitCode.DONE
     house = world.home(replace(HOME, name="house"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from support.world import HOME_YAML, LAB, START, World, workspace_yaml
 from nodusctl.base.diagnostics import Diagnostic
 from nodusctl.base.exits import ExitCode, UserError
 from nodusctl.base.ids import Address
+from nodusctl.engine import verbs
 from nodusctl.engine.applying import ApplyResult, ApplySettings, exit_code_of, notes_of
 from nodusctl.engine.locking import lock_note
 from nodusctl.executor.runs import Interrupts, ObjectOutcome
@@ -217,9 +219,7 @@ class TestVerbs:
         """What another process learns of the machine meanwhile must not be overwritten."""
         world.apply()
         before = world.status()
-        from nodusctl.engine import verbs
-
-        verbs._write(LAB, verbs._parked, world.outside(), "nodusctl stop")
+        verbs.write(LAB, lambda record, _: replace(record, annotations={"nodus.dev/note": "x"}), world.outside(), "nodusctl stop")
         assert world.status() == before
 
 

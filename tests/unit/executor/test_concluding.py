@@ -99,14 +99,22 @@ class TestRelease:
         assert isinstance(ended, CapacityEnded) and (ended.ended_at, ended.is_estimated) == (NOW + timedelta(minutes=30), False)
         assert [entry.kind for entry in outcome.written.entries] == ["capture"]
 
-    def test_not_found_is_gone_with_an_estimated_end(self) -> None:
-        """Rule R5: this account has shown us the machine."""
-        outcome = conclude(stopping(), given.intent(StepKind.RELEASE), Refused("NotFound"))
+    def test_not_found_is_gone_when_it_was_last_seen_alive(self) -> None:
+        """Rule R5: this account has shown us the machine. Where its provider forgot it, nobody pays past the last look."""
+        looked_at = LATER - timedelta(minutes=5)
+        outcome = conclude(stopping(last_pass_at=looked_at), given.intent(StepKind.RELEASE), Refused("NotFound"))
         (ended,) = outcome.written.events
+        assert isinstance(ended, CapacityEnded) and (ended.ended_at, ended.is_estimated) == (looked_at, True)
+
+    def test_not_found_after_our_own_ask_ends_now_at_the_latest(self) -> None:
+        before = stopping()
+        assert before.attempt is not None
+        asked = replace(before, attempt=replace(before.attempt, release_asked=True))
+        (ended,) = conclude(asked, given.intent(StepKind.RELEASE), Refused("NotFound")).written.events
         assert isinstance(ended, CapacityEnded) and (ended.ended_at, ended.is_estimated) == (LATER, True)
 
     def test_an_end_nobody_saw_is_never_estimated_past_the_armed_edge_and_the_stop_bound(self) -> None:
-        late = replace(stopping(), now=NOW + timedelta(days=3))
+        late = replace(stopping(), now=NOW + timedelta(days=3), last_pass_at=NOW + timedelta(days=2))
         (ended,) = conclude(late, given.intent(StepKind.RELEASE), Refused("NotFound")).written.events
         assert isinstance(ended, CapacityEnded) and ended.ended_at == NOW + timedelta(hours=8, seconds=60)
 
