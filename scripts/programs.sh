@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes sure that the programs local machines need are there: sshd, ssh and ssh-keygen. With "cron" as $2 a cron daemon too, and with "tests"
+# Makes sure that the programs local machines need are there: sshd, ssh, ssh-keygen and bubblewrap. With "cron" as $2 a cron daemon too, and with "tests"
 # that and what the tests alone need, rsync and a browser with its driver, but only where they can be installed: nothing of ours needs them
 # elsewhere, and their tests are skipped. A daemon that is installed here isn't started.
 #
@@ -8,7 +8,7 @@
 set -eu
 
 folder=$1
-wanted="sshd:openssh-server ssh:openssh-client ssh-keygen:openssh-client"
+wanted="sshd:openssh-server ssh:openssh-client ssh-keygen:openssh-client bwrap:bubblewrap"
 for_cron="cron:cron crontab:cron"
 for_tests="rsync:rsync chromium:chromium chromedriver:chromium-driver"
 

@@ -1,4 +1,4 @@
-"""What a person is told of unasked: four happenings, each once, as values. Found by comparing what a pass began with and what it left.
+"""What a person is told of unasked: five happenings, each once, as values. Found by comparing what a pass began with and what it left.
 
 The surprise: most are found in what stands, not in what just happened, so that a pass that was killed, or made by another computer, takes
 no notice with it. What was told already stands in the notes of earlier passes.
@@ -11,23 +11,26 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from nodusctl.attempts.attempt import Attempt
+from nodusctl.attempts.events import ThresholdCrossed
 from nodusctl.base.canonical import digest
-from nodusctl.base.money import Money
+from nodusctl.base.ids import Address
+from nodusctl.lifecycle.news import overrun, save_failure
 from nodusctl.lifecycle.offers import SHUTS_PROVIDER
 from nodusctl.lifecycle.overdue import release_due_by
 from nodusctl.lifecycle.situation import Situation
 from nodusctl.ports.passes import PassNote
 from nodusctl.state.snapshot import Snapshot, Standing
-from nodusctl.state.status import Phase, StopReason
+from nodusctl.state.status import ObjectStatus, Phase, StopReason
 
 
 class NoticeKind(StrEnum):
-    """The four; the words are part of the JSON document."""
+    """The words are part of the JSON document."""
 
     STOP_FAILED = "StopFailed"
     CAP_OVERRUN = "CapOverrun"
     CREDENTIALS_REFUSED = "CredentialsRefused"
     RECOVERY_USED_UP = "RecoveryUsedUp"
+    THRESHOLD_CROSSED = "ThresholdCrossed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,13 +49,15 @@ class Notice:
 class Witness:
     """What one pass has seen.
 
-    ``stopping`` are objects on their way down, ``refused`` why an instance refused the account.
+    ``before`` is how it found what was due, ``stopping`` are objects on their way down, ``refused`` why an instance refused the account,
+    ``crossed`` the thresholds that Budgets have come to in the period that runs, by the Budget's address.
     """
 
-    before: Snapshot
+    before: Mapping[Address, ObjectStatus]
     after: Snapshot
     stopping: Sequence[Situation] = ()
     refused: Mapping[str, str] = field(default_factory=dict)
+    crossed: Mapping[Address, Sequence[ThresholdCrossed]] = field(default_factory=dict)
 
 
 def notices_of(witness: Witness) -> Iterator[Notice]:
@@ -65,6 +70,8 @@ def notices_of(witness: Witness) -> Iterator[Notice]:
         yield from _used_up(witness.before.get(standing.record.address), standing)
     for instance, why in sorted(witness.refused.items()):
         yield _refused(instance, why)
+    for budget, crossings in sorted(witness.crossed.items()):
+        yield from (_crossed(budget, one) for one in crossings)
 
 
 def is_known(notice: Notice, earlier: Sequence[PassNote]) -> bool:
@@ -107,10 +114,9 @@ def _unconfirmed(situation: Situation) -> Iterator[Notice]:
 
 
 def _overrun(standing: Standing) -> Iterator[Notice]:
-    text, record = standing.record.spec.get("maxCostUSD"), standing.record
-    if not isinstance(text, str) or standing.charged_usd <= Money.parse(text):
+    over, record = overrun(standing), standing.record
+    if over is None:
         return
-    over = standing.charged_usd - Money.parse(text)
     yield Notice(
         kind=NoticeKind.CAP_OVERRUN,
         identity=f"CapOverrun {record.uid} {standing.charged_usd.micro}",
@@ -122,8 +128,8 @@ def _overrun(standing: Standing) -> Iterator[Notice]:
 
 
 def _unsaved(standing: Standing) -> Iterator[Notice]:
-    saved = next((one for one in standing.status.conditions if one.type == "StateSaved"), None)
-    if saved is None or saved.status != "False" or saved.reason != "SaveFailed":
+    saved = save_failure(standing.status)
+    if saved is None:
         return
     since = [saved.last_transition_at.isoformat(), saved.message]
     yield Notice(
@@ -136,13 +142,13 @@ def _unsaved(standing: Standing) -> Iterator[Notice]:
     )
 
 
-def _used_up(before: Standing | None, after: Standing) -> Iterator[Notice]:
+def _used_up(before: ObjectStatus | None, after: Standing) -> Iterator[Notice]:
     """A session that had been recovered before, and now ended because its machine was lost."""
-    session = before.status.session if before is not None else None
+    session = before.session if before is not None else None
     if before is None or session is None or not session.recoveries:
         return
-    is_lost = after.status.stop_reason == StopReason.INTERRUPTED and before.status.stop_reason != StopReason.INTERRUPTED
-    if not is_lost and not (after.status.phase is Phase.FAILED and before.status.phase is not Phase.FAILED):
+    is_lost = after.status.stop_reason == StopReason.INTERRUPTED and before.stop_reason != StopReason.INTERRUPTED
+    if not is_lost and not (after.status.phase is Phase.FAILED and before.phase is not Phase.FAILED):
         return
     yield Notice(
         kind=NoticeKind.RECOVERY_USED_UP,
@@ -162,4 +168,15 @@ def _refused(instance: str, why: str) -> Notice:
         summary="A provider refuses the account.",
         detail=f"{instance}: {why}. Nothing of it can be started, stopped or looked at; machines end at their own edges.",
         fix=f"nodusctl doctor {instance}",
+    )
+
+
+def _crossed(budget: Address, crossing: ThresholdCrossed) -> Notice:
+    return Notice(
+        kind=NoticeKind.THRESHOLD_CROSSED,
+        identity=f"ThresholdCrossed {crossing.object_uid} {crossing.period} {crossing.percent}",
+        about=str(budget),
+        summary=f"A Budget has come to {crossing.percent} %.",
+        detail=f"{crossing.used_usd.shown} of {crossing.limit_usd.shown} are spent or held ({crossing.period}).",
+        fix="nodusctl budgets",
     )

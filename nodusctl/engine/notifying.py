@@ -15,10 +15,12 @@ from nodusctl.base.ids import Address
 from nodusctl.base.redaction import clean
 from nodusctl.base.timestamps import format_time
 from nodusctl.engine.notices import Notice, Witness, is_known, notices_of, refusal_of, refuses_account
+from nodusctl.engine.thresholds import thresholds_crossed
 from nodusctl.executor.outside import Outside
 from nodusctl.executor.runs import ObjectOutcome
 from nodusctl.executor.situations import situation_of
 from nodusctl.lifecycle.situation import Sightings, Situation
+from nodusctl.ports.journal import StoredObject
 from nodusctl.ports.passes import PassNote
 from nodusctl.state.snapshot import Snapshot
 from nodusctl.state.status import Phase
@@ -39,9 +41,9 @@ class News:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassSeen:
-    """What a pass can say of itself: what it began with, what became of objects, and the instances that could not be asked."""
+    """What a pass can say of itself: what was due as it found it, what became of it, and the instances that could not be asked."""
 
-    before: Snapshot
+    before: Mapping[Address, StoredObject]
     outcomes: Sequence[ObjectOutcome]
     failures: Mapping[str, str]
     host: str
@@ -69,14 +71,16 @@ def _told(deliver: Deliver, outside: Outside, seen: PassSeen, earlier: Sequence[
 
 
 def _witness(outside: Outside, seen: PassSeen) -> Witness:
-    after = outside.journal.snapshot() if seen.outcomes else seen.before
+    after = outside.journal.snapshot()
     refused = {name: said for name, said in seen.failures.items() if refuses_account(said)}
     for one in seen.outcomes:
         standing = after.get(one.address)
         stored = outside.journal.load(standing.record.uid) if standing is not None and one.code == "ProviderNotReady" else None
         found = refusal_of(stored.attempts[-1]) if stored is not None and stored.attempts else None
         refused |= {found[0]: found[1]} if found is not None and found[0] not in refused else {}
-    return Witness(before=seen.before, after=after, stopping=_stopping(outside, after), refused=refused)
+    crossed = thresholds_crossed(outside.journal, outside.clock.now())
+    before = {address: stored.status for address, stored in seen.before.items()}
+    return Witness(before=before, after=after, stopping=_stopping(outside, after), refused=refused, crossed=crossed)
 
 
 def _stopping(outside: Outside, after: Snapshot) -> tuple[Situation, ...]:

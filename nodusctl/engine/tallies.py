@@ -120,11 +120,11 @@ def _tally(ledger: Ledger, attempt_uid: str, object_uid: str, address: str) -> T
 
 
 def _corrections(books: Books, ledger: Ledger) -> Iterator[Finding]:
-    """A correction points at an earlier entry of its own Attempt."""
+    """A correction points at another entry of its own Attempt. Times don't say which is earlier: a clock may have been put back."""
     for entry in ledger.corrections:
         target = books.entry(entry.corrects or "")
-        if not isinstance(target, Entry) or target.attempt_uid != entry.attempt_uid or target.time > entry.time:
-            yield _entry_finding(Fault.CORRECTS_NOTHING, entry, "an earlier entry of its Attempt", entry.corrects or "nothing")
+        if not isinstance(target, Entry) or target.attempt_uid != entry.attempt_uid or target.id == entry.id:
+            yield _entry_finding(Fault.CORRECTS_NOTHING, entry, "another entry of its Attempt", entry.corrects or "nothing")
 
 
 def _postings(books: Books, ledger: Ledger) -> Iterator[Finding]:

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
 from nodusctl.attempts.events import ThresholdCrossed
+from nodusctl.base.ids import Address
 from nodusctl.executor.outside import Outside
-from nodusctl.ledger.budgets import budget_rule
+from nodusctl.ledger.budgets import BudgetRule, budget_rule
 from nodusctl.ledger.room import Tally, month_key
 from nodusctl.ports.journal import Closing, Journal, StaleClaim
 from nodusctl.state.records import Record
@@ -31,6 +32,17 @@ def note_thresholds(outside: Outside) -> tuple[ThresholdCrossed, ...]:
     return tuple(found)
 
 
+def thresholds_crossed(journal: Journal, now: datetime) -> dict[Address, tuple[ThresholdCrossed, ...]]:
+    """What was written down for the period that runs at ``now``, of each Budget that came to any of its thresholds."""
+    found: dict[Address, tuple[ThresholdCrossed, ...]] = {}
+    for budget in journal.records("budget"):
+        period = _period(budget_rule(budget.address, budget.spec), now)
+        events = (row.event for row in journal.events(budget.uid))
+        crossed = tuple(one for one in events if isinstance(one, ThresholdCrossed) and one.period == period)
+        found |= {budget.address: crossed} if crossed else {}
+    return found
+
+
 def _labels(journal: Journal, budgets: tuple[Record, ...]) -> Mapping[str, Mapping[str, str]]:
     if not any(budget_rule(one.address, one.spec).selector for one in budgets):
         return {}
@@ -48,10 +60,14 @@ def _reached(
                 time=now,
                 object_uid=budget.uid,
                 percent=percent,
-                period=month_key(now) if rule.is_monthly else "total",
+                period=_period(rule, now),
                 used_usd=used,
                 limit_usd=rule.limit,
             )
+
+
+def _period(rule: BudgetRule, now: datetime) -> str:
+    return month_key(now) if rule.is_monthly else "total"
 
 
 def _written(outside: Outside, budget: Record, reached: tuple[ThresholdCrossed, ...]) -> tuple[ThresholdCrossed, ...]:

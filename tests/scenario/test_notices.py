@@ -17,10 +17,9 @@ from support.world import HOME_YAML, LAB, World, workspace_yaml
 from nodusctl.base.exits import ExitCode
 from nodusctl.base.money import Money
 from nodusctl.base.redaction import REDACTOR
-from nodusctl.engine.current_rates import CurrentRates
-from nodusctl.engine.market import configured_rates
 from nodusctl.engine.notice_command import NoticeCommand
-from nodusctl.engine.ticking import Ticker, TickResult, tick
+from nodusctl.engine.passes import TickResult
+from nodusctl.engine.ticking import tick
 from nodusctl.executor.runs import Interrupts
 from nodusctl.lifecycle.situation import Rules
 from nodusctl.provider.agent import AgentCommand, AgentRequest
@@ -53,9 +52,8 @@ def ticked(world: World, notify: Callable[[str], str], times: int = 1, every: ti
     for number in range(times):
         if number:
             world.pass_time(every)
-        rates = CurrentRates(world.providers, world.prices, configured_rates(world.project))
-        ticker = Ticker(passes=world.state.passes, rates=lambda made=rates: made, host="test", notify=notify)  # type: ignore[misc]
-        result = tick(world.outside(), ticker, Interrupts())
+        outside = world.outside()
+        result = tick(lambda given=outside: given, world.ticker(outside, notify=notify), Interrupts())  # type: ignore[misc]
     return result
 
 
@@ -134,6 +132,20 @@ def test_a_cap_that_the_platform_breaks_is_told_once(world: World, heard: Heard)
     assert heard.kinds == [("CapOverrun", "workspace/lab")]
     over = world.charged() - Money.parse("0.50")
     assert over.shown in heard.documents[0]["detail"]
+
+
+def test_a_budget_that_comes_to_a_threshold_is_told_once_for_each_of_them(world: World, heard: Heard) -> None:
+    """$0.20 an hour and a hold for the whole lease of 8 hours: $1.60 of $2.00 from the first moment."""
+    budget = 'apiVersion: nodus.dev/v1\nkind: Budget\nmetadata: {name: team}\nspec: {limitUSD: "2.00", action: Notify}\n'
+    world.write(HOME_YAML, workspace_yaml(idleTimeout="0s"), budget)
+    assert world.apply().exit_code is ExitCode.DONE
+    ticked(world, heard, 3)
+    assert heard.kinds == [("ThresholdCrossed", "budget/team")] * 2
+    assert [one["summary"] for one in heard.documents] == ["A Budget has come to 50 %.", "A Budget has come to 80 %."]
+    assert heard.documents[0]["detail"].endswith("of $2.00 are spent or held (2026-03).")
+    world.pass_time(timedelta(hours=5))
+    ticked(world, heard, 3)
+    assert [one["summary"] for one in heard.documents[2:]] == ["A Budget has come to 100 %."]
 
 
 def test_a_refused_account_is_told_once_until_it_was_mended(world: World, heard: Heard) -> None:

@@ -29,11 +29,14 @@ from nodusctl.engine.current_rates import CurrentRates
 from nodusctl.engine.extending import Extended, extend
 from nodusctl.engine.homes import plan_home_change
 from nodusctl.engine.market import configured_rates
+from nodusctl.engine.passes import Ticker, TickResult
 from nodusctl.engine.plan import PlanRequest, make_plan
 from nodusctl.engine.rate_origins import RateOrigins
+from nodusctl.engine.rechecking import SavedPlanCheck
 from nodusctl.engine.removal import plan_removal
-from nodusctl.engine.ticking import Ticker, TickResult, tick
+from nodusctl.engine.ticking import tick
 from nodusctl.engine.verifying import verify_receipts
+from nodusctl.engine.worlds import Sources
 from nodusctl.executor.outside import Outside
 from nodusctl.executor.runs import Interrupts, ObjectOutcome
 from nodusctl.ledger.balances import balances
@@ -51,6 +54,7 @@ from nodusctl.remote.reach import RoutedReach, SshReach
 from nodusctl.resources.resource import ValueSource
 from nodusctl.state.snapshot import Standing
 from nodusctl.state.status import ObjectStatus, VolumeStanding
+from nodusctl.store.light_passes import passes_beside
 from nodusctl.store.opening import State, open_state
 from nodusctl.store.sealing import KeyMaterial
 
@@ -235,14 +239,21 @@ class World:
         self, plan: Plan | None = None, *, interrupts: Interrupts | None = None, outside: Outside | None = None, **settings: Any
     ) -> ApplyResult:
         """``nodusctl apply --yes``; a fresh plan unless one is given."""
+        reviewed = plan or self.plan()
         return apply_plan(
-            plan or self.plan(),
+            reviewed,
             outside=outside or self.outside(),
-            rate_of=CurrentRates(self.providers, self.prices, configured_rates(self.project)),
+            rate_of=CurrentRates(self.providers, self.prices, configured_rates(self.project)).today,
             command="nodusctl apply",
             settings=ApplySettings(**settings),
             interrupts=interrupts or Interrupts(),
+            recheck=self.recheck(reviewed) if settings.get("is_saved_plan") else None,
         )
+
+    def recheck(self, plan: Plan) -> SavedPlanCheck:
+        """What ``nodusctl apply PLAN`` looks at beside the state."""
+        named = {name: value for name, value in self._sources().items() if name not in {"project", "who"}}
+        return SavedPlanCheck(plan, Sources(**named, passes=self.state.passes), self.project)
 
     def start(self, address: Address = LAB, **settings: Any) -> ApplyResult:
         """``nodusctl start``."""
@@ -274,13 +285,21 @@ class World:
         for number in range(times):
             if number:
                 self.pass_time(every)
-            ticker = Ticker(
-                passes=self.state.passes,
-                rates=lambda: CurrentRates(self.providers, self.prices, configured_rates(self.project)),
-                host="test",
-            )
-            result = tick(outside or self.outside(), ticker, Interrupts())
+            given = outside or self.outside()
+            result = tick(lambda given=given: given, self.ticker(given), Interrupts())  # type: ignore[misc]
         return result
+
+    def ticker(self, outside: Outside, **changes: Any) -> Ticker:
+        """What a pass needs besides ``outside``; the state is glanced at as the command line does, beside the one that is open."""
+        made = Ticker(
+            passes=passes_beside("sqlite:///.nodus/state.db", self.folder, lambda: self.state.passes),
+            clock=outside.clock,
+            ids=outside.ids,
+            window_lead=outside.rules.window_lead,
+            rates=lambda: CurrentRates(self.providers, self.prices, configured_rates(self.project)),
+            host="test",
+        )
+        return replace(made, **changes)
 
     # What happens in the cloud
 
@@ -363,12 +382,12 @@ class World:
         assert self.state.journal.open_intents() == ()
         self.check_books()
 
-    def check_books(self) -> None:
-        """The ledger is sound, every settled Attempt was charged exactly what its times say, and ``receipts --verify`` agrees."""
+    def check_books(self, now: datetime | None = None) -> None:
+        """The ledger is sound, every settled Attempt was charged what its times say, and ``receipts --verify`` at ``now`` agrees."""
         check_books(self.attempts(), self.entries())
         with self.state.journal.books() as books:
-            found = verify_receipts(books, origins=RateOrigins(self.prices.book, {}), now=self.clock.now())
-        assert found.findings == ()
+            found = verify_receipts(books, origins=RateOrigins(self.prices.book, {}), now=now or self.clock.now())
+        assert found.findings == (), found.findings
 
 
 def check_books(attempts: Sequence[Attempt], entries: Sequence[Entry]) -> None:

@@ -46,15 +46,16 @@ class WorldControls:
             self._world_path.parent.mkdir(parents=True, exist_ok=True)
             self._world_path.write_text(world_text(self._world), encoding="utf-8")
         self._world = load_world(self._world_path, self._shown_path)
-        with self._database.transaction() as tx:
-            if now is not None and _is_untouched(tx):
-                tx.set_now(to_micro(now))
         if now is not None:
             self.set_time(now)
         return str(self._world_path)
 
     def set_time(self, moment: datetime) -> None:
-        """Move the world to ``moment``; UserError (exit 64) where that lies in its past."""
+        """Move the world to ``moment``; UserError (exit 64) where that lies in its past, unless nothing has happened in it yet."""
+        with self._database.transaction() as tx:
+            if _is_untouched(tx):
+                tx.set_now(to_micro(moment))
+                return
         now = self._clock.now()
         if moment < now:
             detail = f"It is {format_time(now)} in the world, and time only goes on there."
@@ -147,6 +148,7 @@ class WorldControls:
 
 
 def _is_untouched(tx: Transaction) -> bool:
+    """True for a world that never had a machine or a disk: it has no past that could be contradicted."""
     return not tx.execute("SELECT 1 FROM machine UNION ALL SELECT 1 FROM disk LIMIT 1")
 
 

@@ -175,8 +175,8 @@ _ENTRIES: dict[str, tuple[Callable[[], list[Entry]], set[Fault]]] = {
         lambda: [*PAST.entries, build.correction("c", LATER, PAST.subject, Money(-1), corrects=CAPTURE.id)],
         {Fault.CHARGE},
     ),
-    "a correction older than what it corrects": (
-        lambda: [*PAST.entries, build.correction("c", START - LEASE, PAST.subject, ZERO, corrects=CAPTURE.id)],
+    "a correction of itself": (
+        lambda: [*PAST.entries, build.correction("c", LATER, PAST.subject, ZERO, corrects="c")],
         {Fault.CORRECTS_NOTHING},
     ),
     "a hold that charges": (

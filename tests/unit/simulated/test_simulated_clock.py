@@ -106,11 +106,17 @@ def test_a_hanging_call_does_not_hold_the_world(make_sim: Callable) -> None:
 
 
 def test_time_is_set_forward_only(sim) -> None:
+    sim.launch()
     sim.provider.set_time(sim.clock.now() + timedelta(days=1))
     assert sim.elapsed() == 86400
     with pytest.raises(UserError) as caught:
         sim.provider.set_time(sim.clock.now() - timedelta(seconds=1))
     assert "rm " in caught.value.diagnostics[0].fix
+
+
+def test_a_world_in_which_nothing_has_happened_may_begin_at_any_time(sim) -> None:
+    sim.provider.set_time(sim.clock.now() - timedelta(days=40))
+    assert sim.elapsed() == -40 * 86400
 
 
 def test_all_instances_of_a_world_share_its_time(make_sim: Callable) -> None:
