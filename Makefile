@@ -11,10 +11,10 @@ PROGRAMS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nodusctl/programs
 export PATH := $(PATH):/usr/sbin:/sbin:$(PROGRAMS)/usr/sbin:$(PROGRAMS)/usr/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup programs demo demo-cron test lint check format schemas plans docs bench clean
+.PHONY: help setup programs demo demo-cron test lint check format schemas plans docs soak bench clean
 
 help: ## list the targets
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-9s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 setup: $(READY) ## make .venv with nodusctl and everything its tests need
 
@@ -62,6 +62,9 @@ plans: setup ## write plans/: the examples planned in a fixed world
 
 docs: setup ## write the generated pages of docs/: commands, kinds, error codes
 	$(BIN)/python scripts/make_docs.py
+
+soak: setup ## random lives against every promise for an hour (SOAK=seconds), never the same
+	SOAK=$(or $(SOAK),3600) $(BIN)/python -m pytest -q tests/property/test_lives.py
 
 bench: setup ## measure what must stay fast, as ratios of one run
 	$(BIN)/python -m tests.benchmarks
