@@ -1,9 +1,9 @@
 """Writes ``plans/``: the examples planned in a fixed world, for reading and for review like code.
 
-Each example is planned three times, as text and as JSON: ``create`` from nothing, ``change`` after an edit (the edits stand below), and
-``remove``. Clock, uids, names and the simulated world are fixed; between the steps the plans are really applied in the simulated world.
-Quickstart is offered a fixed machine, and its plan is only written to the state: no process is started for it. studio and gpu-local are
-left out, because what they get depends on the computer they are planned on.
+Each example is planned three times, as text, as Markdown (what a reviewer reads) and as JSON: ``01-create`` from nothing, ``02-change``
+after an edit (the edits stand below), and ``03-remove``. Clock, uids, names and the simulated world are fixed; between the steps the plans
+are really applied in the simulated world. Quickstart is offered a fixed machine, and its plan is only written to the state: no process is
+started for it. studio and gpu-local are left out, because what they get depends on the computer they are planned on.
 
 With ``--check`` nothing is written; the exit code says whether the folder is current.
 """
@@ -17,12 +17,13 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from nodusctl.base.clock import FixedClock
-from nodusctl.base.ids import CountedIds
+from nodusctl.base.ids import Address, CountedIds
 from nodusctl.cli.planning import fresh_plan, removal_plan
 from nodusctl.cli.surroundings import Surroundings
 from nodusctl.cli.wiring import Wiring
@@ -31,6 +32,9 @@ from nodusctl.engine.plan import PlanRequest
 from nodusctl.executor.runs import Interrupts
 from nodusctl.plan.plan import Plan
 from nodusctl.ports.progress import ProgressReport
+from nodusctl.ports.providers import LoadedProvider, ProviderSet
+from nodusctl.render.comment import plan_markdown
+from nodusctl.render.comment_apply import Applying
 from nodusctl.render.plan_json import plan_document
 from nodusctl.render.plan_text import plan_text
 from nodusctl.render.redacted import redacted
@@ -43,13 +47,27 @@ NOW = datetime(2026, 10, 26, 7, 0, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """Replaces one text in one file of an example."""
+    """Replaces one text in one file of an example; an empty ``before`` writes a new file, an empty ``after`` with it removes one."""
 
     file: str
-    before: str
-    after: str
+    before: str = ""
+    after: str = ""
 
 
+DEE = """apiVersion: nodus.dev/v1
+kind: Workspace
+metadata:
+  name: dee
+  labels: {team: vision, person: dee}
+spec:
+  image: nodus/workspace-cpu
+  resources: {cpu: 4, memory: 16Gi}
+  volume: ana-home
+  sshKeys: [ana]
+  tools: [SSH]
+  idleTimeout: 45m
+  maxCostUSD: "40.00"
+"""
 EDITS: dict[str, tuple[Edit, ...]] = {
     "quickstart": (
         Edit(file="lab.yaml", before="idleTimeout: 1h", after="idleTimeout: 2h"),
@@ -61,7 +79,8 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     ),
     "team": (
         Edit(file="budget.yaml", before='limitUSD: "900.00"', after='limitUSD: "1200.00"'),
-        Edit(file="ben.yaml", before="spec:\n  image", after="spec:\n  state: Stopped\n  image"),
+        Edit(file="ben.yaml"),
+        Edit(file="dee.yaml", after=DEE),
         Edit(file="chi.yaml", before='resources: {gpu: "H100", memory: 128Gi}', after='resources: {gpu: "H100:8", memory: 512Gi}'),
     ),
     "spot": (Edit(file="trainer.yaml", before="{interruptible: Allow,", after="{interruptible: Never,"),),
@@ -69,6 +88,10 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     "classroom": (Edit(file="budget.yaml", before='limitUSD: "60.00"', after='limitUSD: "80.00"'),),
     "refusals": (Edit(file="small-cap.yaml", before='maxCostUSD: "0.001"', after='maxCostUSD: "2.00"'),),
 }
+RESTARTS: dict[str, tuple[Address, ...]] = {"team": (Address("workspace", "chi"),)}
+"""What the change of an example also restarts, as ``plan --restart`` does."""
+STEPS = {"create": "01-create", "change": "02-change", "remove": "03-remove"}
+REMOVAL = Applying(command="nodusctl destroy")
 FIXED_MACHINE = (
     "rateUSDPerHour:",
     "isolation: 'off', cpu: 4, memory: 16Gi, hostId: this-computer, root: /nonexistent/plans, rateUSDPerHour:",
@@ -83,6 +106,20 @@ class Silence:
 
     def pulse(self) -> None:
         """Nothing."""
+
+
+class Equipped:
+    """The providers, none of which misses anything: what this computer lacks is no part of a fixed world."""
+
+    def __init__(self, providers: ProviderSet) -> None:
+        self._providers = providers
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._providers, name)
+
+    def get(self, instance: str) -> LoadedProvider:
+        """The instance without its check."""
+        return replace(self._providers.get(instance), check=None)
 
 
 def wiring_for(folder: Path, step: str, *, is_local: bool) -> Wiring:
@@ -102,6 +139,7 @@ def wiring_for(folder: Path, step: str, *, is_local: bool) -> Wiring:
     wiring.who = "you@example"
     if is_local:
         wiring.clock = FixedClock(NOW)
+        wiring.providers = Equipped(wiring.providers)  # type: ignore[assignment]
     return wiring
 
 
@@ -117,14 +155,15 @@ def plans_of(example: str, scratch: Path) -> dict[str, Plan]:
     plans: dict[str, Plan] = {}
     plans["create"] = _step(folder, "create", _plan_files, is_local=is_local, applies=True)
     for edit in EDITS[example]:
-        _replace(folder / edit.file, edit.before, edit.after)
-    plans["change"] = _step(folder, "change", _plan_files, is_local=is_local, applies=False)
+        _edit(folder / edit.file, edit)
+    restarts = RESTARTS.get(example, ())
+    plans["change"] = _step(folder, "change", lambda wiring: _plan_files(wiring, restarts), is_local=is_local, applies=False)
     plans["remove"] = _step(folder, "remove", _plan_removal, is_local=is_local, applies=False)
     return plans
 
 
-def _plan_files(wiring: Wiring) -> Plan:
-    return fresh_plan(wiring, PlanRequest())
+def _plan_files(wiring: Wiring, restarts: tuple[Address, ...] = ()) -> Plan:
+    return fresh_plan(wiring, PlanRequest(restarts=restarts))
 
 
 def _plan_removal(wiring: Wiring) -> Plan:
@@ -150,6 +189,15 @@ def _step(folder: Path, step: str, make: Callable[[Wiring], Plan], *, is_local: 
     return plan
 
 
+def _edit(path: Path, edit: Edit) -> None:
+    if edit.before:
+        _replace(path, edit.before, edit.after)
+    elif edit.after:
+        path.write_text(edit.after, encoding="utf-8")
+    else:
+        path.unlink()
+
+
 def _replace(path: Path, before: str, after: str) -> None:
     text = path.read_text(encoding="utf-8")
     if text.count(before) != 1:
@@ -164,8 +212,11 @@ def wanted() -> dict[Path, str]:
         for example in sorted(EDITS):
             for step, plan in plans_of(example, Path(scratch)).items():
                 document = redacted(plan_document(plan))
-                files[Path(example, f"{step}.txt")] = plan_text(plan, PLAIN) + "\n"
-                files[Path(example, f"{step}.json")] = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+                name = f"{STEPS[step]}.plan"
+                applying = REMOVAL if step == "remove" else Applying(file="plan.nodusplan")
+                files[Path(example, f"{name}.txt")] = plan_text(plan, PLAIN) + "\n"
+                files[Path(example, f"{name}.md")] = plan_markdown(plan, applying) + "\n"
+                files[Path(example, f"{name}.json")] = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     return files
 
 

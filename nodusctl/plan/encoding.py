@@ -128,6 +128,8 @@ def _generic_decoder(wanted: Any) -> Decoder:
         member = _decoder(arguments[0])
         return lambda document: frozenset(member(one) for one in document)
     value_of = _decoder(arguments[1])
+    if arguments[0] is Address:
+        return lambda document: {Address.parse(key): value_of(inner) for key, inner in document.items()}
     return lambda document: {key: value_of(inner) for key, inner in document.items()}
 
 

@@ -15,24 +15,33 @@ from nodusctl.base.exits import ExitCode
 from nodusctl.base.ids import Address
 from nodusctl.base.money import Money
 from nodusctl.plan.actions import Action, Verb
+from nodusctl.plan.comparison import Comparison
 from nodusctl.plan.costs import CostLine
-from nodusctl.plan.reasons import POLICY_FAILED, BlockingReason, ReasonScope
+from nodusctl.plan.reasons import BlockingReason, ReasonScope, exit_code_of_reasons
 from nodusctl.plan.timetables import Timetable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:
-    """What the plan was made from. ``is_fresh_state`` means no state existed: its lineage then counts as empty in the plan hash."""
+    """What the plan was made from. ``is_fresh_state`` means no state existed: its lineage then counts as empty in the plan hash.
+
+    ``providers`` are versions by instance, ``plugin_digests`` those of the files of plugins that don't ship with the program.
+    ``base_ref`` is the branch the plan was made against as it was named, ``base_commit`` what it was then; empty where there was none.
+    ``snapshot_at`` is when the snapshot of the state was written that stood in for the state; None where the state itself was read.
+    """
 
     project: str
     lineage: str
     serial: int
     state_url: str
     is_fresh_state: bool = False
+    base_ref: str = ""
     base_commit: str = ""
     book_version: str = ""
     nodusctl_version: str = ""
     providers: Mapping[str, str] = field(default_factory=dict)
+    plugin_digests: Mapping[str, str] = field(default_factory=dict)
+    snapshot_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +84,7 @@ class AllowFlags:
     skips_blocked: bool = False
     restarts: tuple[Address, ...] = ()
     accepts_no_edge: bool = False
+    accepts_base_moved: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +99,7 @@ class Plan:
     actions: tuple[Action, ...] = ()
     costs: tuple[CostLine, ...] = ()
     totals: Totals | None = None
+    comparison: Comparison | None = None
     reasons: tuple[BlockingReason, ...] = ()
     due: tuple[DueStep, ...] = ()
     burning: tuple[Burning, ...] = ()
@@ -120,8 +131,6 @@ class Plan:
 
     def exit_code(self, *, is_detailed: bool) -> ExitCode:
         """The exit code of ``plan``: blocked, else policy failed, else (with ``--detailed-exitcode``) changes."""
-        if any(reason.code != POLICY_FAILED for reason in self.reasons):
-            return ExitCode.BLOCKED
         if self.is_blocked:
-            return ExitCode.POLICY
+            return exit_code_of_reasons(self.reasons)
         return ExitCode.CHANGES if is_detailed and self.has_changes else ExitCode.DONE

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from dataclasses import field as field_of
 from enum import StrEnum
 
+from nodusctl.base.exits import ExitCode
 from nodusctl.base.ids import Address
 
 
@@ -33,6 +34,13 @@ ALWAYS_SKIPPED = frozenset({"IntentUnsettled", "Unsupported"})
 """Reasons apply skips without ``--skip-blocked``, saying so."""
 POLICY_FAILED = "PolicyFailed"
 """A limit of the project's own policy; alone it ends a plan with 15, not 10 (cli.md, "Exit codes")."""
+
+
+def exit_code_of_reasons(reasons: Collection[BlockingReason]) -> ExitCode:
+    """Policy failed where nothing but the project's own limits is in the way, else blocked; done for none."""
+    if not reasons:
+        return ExitCode.DONE
+    return ExitCode.POLICY if all(reason.code == POLICY_FAILED for reason in reasons) else ExitCode.BLOCKED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from nodusctl.base.money import Money
 from nodusctl.base.timestamps import format_time
 from nodusctl.plan.costs import CostLine
 from nodusctl.plan.plan import Plan, Totals
+from nodusctl.render.plan_comparison import comparison_lines
 from nodusctl.render.style import Style
 from nodusctl.render.tables import table
 
@@ -20,15 +21,27 @@ FOOTNOTE = (
 
 
 def cost_lines(plan: Plan, style: Style) -> Iterator[str]:
-    """The table, what stands beside it, and the footnote; nothing for a plan that costs nothing."""
-    priced = tuple(line for line in plan.costs if line.offering or line.lines)
+    """The table, what stands beside it, the change against now, and the footnote; nothing for a plan that costs and saves nothing."""
+    priced = priced_lines(plan)
     if priced:
         rows = [cost_row(line) for line in priced]
         if plan.totals is not None:
             rows.append(total_row(plan.totals))
         yield _table(rows, style)
-        yield from _grouped((text, str(line.address)) for line in priced for text in _beside(line))
+        yield from (f"  {remark}" for remark in cost_remarks(plan))
+    yield from (f"  {line}" for line in comparison_lines(plan.comparison))
+    if priced:
         yield f"  {FOOTNOTE}"
+
+
+def priced_lines(plan: Plan) -> tuple[CostLine, ...]:
+    """The lines that stand in the table: those with an offer, and storage."""
+    return tuple(line for line in plan.costs if line.offering or line.lines)
+
+
+def cost_remarks(plan: Plan) -> Iterator[str]:
+    """What stands beside the table, each remark once with the objects it is true for."""
+    yield from _grouped((text, str(line.address)) for line in priced_lines(plan) for text in _beside(line))
 
 
 def warning_lines(plan: Plan, style: Style) -> Iterator[str]:
@@ -46,7 +59,7 @@ def _grouped(facts: Iterable[tuple[str, str]]) -> Iterator[str]:
     told: dict[str, list[str]] = {}
     for text, address in facts:
         told.setdefault(text, []).append(address)
-    yield from (f"  {_some(addresses)}: {text}" for text, addresses in told.items())
+    yield from (f"{_some(addresses)}: {text}" for text, addresses in told.items())
 
 
 def _some(addresses: list[str]) -> str:

@@ -43,7 +43,7 @@ def plan_text(plan: Plan, style: Style) -> str:
         ("Next openings", list(timetable_lines(plan.timetables, style))),
         ("Warnings", list(warning_lines(plan, style))),
         ("Due now, whatever the files say", [f"  {step.address}: {step.what} ({step.because})" for step in plan.due]),
-        ("Billing without anything that wants it", list(_burning(plan))),
+        ("Billing without anything that wants it", [f"  {line}" for line in burning_lines(plan)]),
         ("Blocked", list(_reasons(plan.reasons, style))),
         ("Hints", [f"  {line}" for hint in plan.hints for line in hint.splitlines()]),
         ("", list(_foot(plan, style))),
@@ -73,7 +73,9 @@ def reason_lines(reason: BlockingReason, style: Style) -> Iterator[str]:
 def _head(plan: Plan, style: Style) -> str:
     basis = plan.basis
     state = "no state yet" if basis.is_fresh_state else f"state serial {basis.serial}"
-    return style.paint(f"Project {basis.project}, {state}", "bold")
+    state += f", as written down at {format_time(basis.snapshot_at)}" if basis.snapshot_at is not None else ""
+    base = f", against {basis.base_ref} at {basis.base_commit[:10]}" if basis.base_commit else ""
+    return style.paint(f"Project {basis.project}, {state}{base}", "bold")
 
 
 def _reasons(reasons: Iterable[BlockingReason], style: Style) -> Iterator[str]:
@@ -81,10 +83,11 @@ def _reasons(reasons: Iterable[BlockingReason], style: Style) -> Iterator[str]:
         yield from reason_lines(reason, style)
 
 
-def _burning(plan: Plan) -> Iterator[str]:
+def burning_lines(plan: Plan) -> Iterator[str]:
+    """Machines that bill while nothing desired explains them."""
     for one in plan.burning:
         since = f" since {format_time(one.since)}" if one.since is not None else ""
-        yield f"  {one.address}: machine {one.machine_id}, {one.rate_usd_per_hour.shown}/h{since}: {one.why}"
+        yield f"{one.address}: machine {one.machine_id}, {one.rate_usd_per_hour.shown}/h{since}: {one.why}"
 
 
 def _foot(plan: Plan, style: Style) -> Iterator[str]:

@@ -1,11 +1,14 @@
-"""``providers list`` as text and as JSON."""
+"""``providers list`` and ``providers lock`` as text and as JSON."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from nodusctl.engine.inspect_providers import InstanceFacts, ProviderFacts
+from nodusctl.engine.provider_locking import Relocked
 from nodusctl.ports.providers import LoadedProvider, PluginFacts
+from nodusctl.render.counting import counted
 from nodusctl.render.style import Style
 from nodusctl.render.tables import table
 
@@ -30,6 +33,7 @@ def providers_document(facts: ProviderFacts) -> dict[str, Any]:
                 "version": one.version,
                 "loadable": one.is_loadable,
                 "missingExtra": one.missing_extra,
+                "keptOut": one.kept_out is not None,
             }
             for one in facts.plugins
         ],
@@ -46,9 +50,43 @@ def providers_document(facts: ProviderFacts) -> dict[str, Any]:
     }
 
 
+def lock_lines(changes: Iterable[Relocked]) -> str:
+    """One line a provider type: what it is locked to, and what it was."""
+    return "\n".join(f"{one.type}: {_change(one)}, {_how(one)}" for one in changes)
+
+
+def lock_document(changes: Iterable[Relocked]) -> dict[str, Any]:
+    """The same as JSON."""
+    return {
+        "providers": [
+            {
+                "type": one.type,
+                "before": one.before,
+                "after": one.after,
+                "artefacts": one.artefacts,
+                "builtIn": one.is_built_in,
+                "editable": one.is_editable,
+            }
+            for one in changes
+        ]
+    }
+
+
+def _change(one: Relocked) -> str:
+    return one.after if one.before in {None, one.after} else f"{one.before} -> {one.after}"
+
+
+def _how(one: Relocked) -> str:
+    if one.is_built_in:
+        return "by the version of nodusctl"
+    return "by its version only: it is run from its sources" if one.is_editable else counted(one.artefacts, "artefact")
+
+
 def _state(plugin: PluginFacts) -> str:
     if plugin.is_loadable:
         return "ready"
+    if plugin.kept_out is not None:
+        return "not the one that was locked: nodusctl providers lock"
     return f"missing: pip install 'nodusctl[{plugin.missing_extra}]'" if plugin.missing_extra else "can't be loaded"
 
 

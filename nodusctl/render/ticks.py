@@ -8,7 +8,7 @@ from typing import Any
 
 from nodusctl.base.diagnostics import Diagnostic, error, warning
 from nodusctl.base.timestamps import format_time
-from nodusctl.engine.ticking import Moved, TickResult
+from nodusctl.engine.passes import Moved, TickResult
 from nodusctl.render.counting import counted
 from nodusctl.render.style import Style
 

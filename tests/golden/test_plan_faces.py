@@ -11,9 +11,9 @@ from syrupy.assertion import SnapshotAssertion
 from nodusctl.base.money import Money
 from nodusctl.plan.plan import AllowFlags
 from nodusctl.planner.world import Policy
+from nodusctl.render.comment import plan_markdown
 from nodusctl.render.plan_difference import plan_difference_text
 from nodusctl.render.plan_json import plan_document
-from nodusctl.render.plan_markdown import plan_markdown
 from nodusctl.render.plan_text import plan_text
 from nodusctl.render.style import PLAIN, Style
 
@@ -86,10 +86,11 @@ def test_a_price_that_is_missing_shows_no_minus_and_the_total_says_at_least() ->
 def test_the_difference_of_two_plans_names_the_field_and_the_price_line() -> None:
     dearer = [replace(one, quote=replace(one.quote, rate_usd_per_hour=one.quote.rate_usd_per_hour * 2)) for one in OFFERS if one.quote]
     text = plan_difference_text(plan(WS), plan(WS.replace("idleTimeout: 1h", "idleTimeout: 2h"), markets=(market(*dearer),)))
-    assert "workspace/lab spec idleTimeout: 1h -> 2h" in text
-    assert "workspace/lab offer sim/us-1a/cpu-4c-16g-us: up to $0.22/h -> up to $0.44/h" in text
+    assert "workspace/lab spec.idleTimeout: 1h -> 2h" in text
+    price = "$0.20/h (at most $0.22/h) -> $0.40/h (at most $0.44/h), +100.0 %"
+    assert f"workspace/lab price of sim/us-1a/cpu-4c-16g-us: {price}" in text
 
 
 def test_what_was_allowed_is_part_of_the_difference() -> None:
     text = plan_difference_text(plan(WS), plan(WS, allow=AllowFlags(max_deletes=9)))
-    assert text == "allow maxDeletes: 3 -> 9"
+    assert text == "allow.maxDeletes: 3 -> 9"

@@ -1,0 +1,1 @@
+"""Posting a comment on a forge: the only package that opens httpx."""

@@ -1,0 +1,110 @@
+"""The first words of a comment: what happens, what it costs, what blocks it. Counts and amounts are the plan's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from nodusctl.base.money import Money
+from nodusctl.base.timestamps import format_time
+from nodusctl.plan.actions import Action, Verb
+from nodusctl.plan.plan import Basis, Plan, Totals
+from nodusctl.render.comment_text import shortened, span
+from nodusctl.render.counting import counted
+from nodusctl.render.plan_comparison import comparison_lines
+
+_WORDS = (
+    (Verb.CREATE, "to create"),
+    (Verb.UPDATE, "to change"),
+    (Verb.RESTART, "to restart"),
+    (Verb.MOVE, "to move"),
+    (Verb.ADOPT, "to adopt"),
+    (Verb.RESTORE, "to restore"),
+    (Verb.PRUNE, "to prune"),
+    (Verb.KEEP, "to keep"),
+    (Verb.DELETE, "to destroy"),
+)
+
+MOST_BY_VERB = 20
+_LONGEST_WORD, _LONGEST_SENTENCE = 100, 400
+
+
+def verdict_lines(plan: Plan, stale: str) -> Iterator[str]:
+    """The verdict, the change against now, and why the plan can't be applied any more where that is so (``stale``, else empty)."""
+    yield f"### Plan for {span(shortened(plan.basis.project, _LONGEST_WORD))}"
+    yield ""
+    yield f"**{verdict(plan)}**"
+    yield ""
+    yield from comparison_lines(plan.comparison)
+    if stale:
+        yield f"**This plan can't be applied any more:** {span(shortened(stale, _LONGEST_SENTENCE))}"
+
+
+def verdict(plan: Plan) -> str:
+    """``2 to create, 1 to destroy. Costs $1.00 to $2.00 (p50 to p90), at most $3.00. Blocked by 1 reason.``"""
+    changes = f"{counts_text(plan.counts)}." if plan.actions else "No changes."
+    blocked = f"Blocked by {counted(len(plan.reasons), 'reason')}." if plan.reasons else "Not blocked." if plan.actions else ""
+    return " ".join(part for part in (changes, cost_text(plan), blocked) if part)
+
+
+def counts_text(counts: Mapping[Verb, int]) -> str:
+    """``2 to create, 1 to destroy``, in the order of the plan's own summary."""
+    return ", ".join(f"{counts[verb]} {words}" for verb, words in _WORDS if counts.get(verb))
+
+
+def by_verb(plan: Plan) -> Iterator[str]:
+    """What each verb is for, of a plan short enough to be read so; nothing for a longer one."""
+    if not plan.actions or len(plan.actions) > MOST_BY_VERB:
+        return
+    yield ""
+    for verb, words in _WORDS:
+        addresses = ", ".join(span(str(action.address)) for action in plan.actions if action.verb is verb)
+        if addresses:
+            yield f"- {words}: {addresses}"
+
+
+def counts_of(actions: Iterable[Action]) -> dict[Verb, int]:
+    """How many Actions of each verb."""
+    found: dict[Verb, int] = {}
+    for action in actions:
+        found[action.verb] = found.get(action.verb, 0) + 1
+    return found
+
+
+def cost_text(plan: Plan) -> str:
+    """The totals as a sentence; an amount with an unknown price in it says at least."""
+    totals = plan.totals
+    if totals is None:
+        was_asked = plan.comparison is not None or not plan.actions
+        return "Costs nothing more." if was_asked else "What it costs is unknown: it was planned without asking for prices."
+    least = "at least " if totals.is_at_least else ""
+    most = f"at most {totals.at_most_usd.shown}" if totals.has_limit and not totals.is_at_least else f"at most: {_most(totals)}"
+    return f"Costs {_band(totals.p50_usd, totals.p90_usd, least)} (p50 to p90), {most}."
+
+
+def _most(totals: Totals) -> str:
+    return f"at least {totals.at_most_usd.shown}, as a price is unknown" if totals.has_limit else "no limit"
+
+
+def foot_text(plan: Plan) -> str:
+    """What the plan was made from, and how long its prices count."""
+    basis = plan.basis
+    parts = [
+        "no state yet" if basis.is_fresh_state else f"state serial {basis.serial}",
+        f"the state as it was written down at {format_time(basis.snapshot_at)}" if basis.snapshot_at is not None else "",
+        _base(basis),
+        f"price book {span(shortened(basis.book_version, _LONGEST_WORD))}" if basis.book_version else "",
+        f"prices count as current until {format_time(plan.valid_until)}" if plan.valid_until is not None else "",
+        f"planned {format_time(plan.created_at.replace(microsecond=0))} by {span(shortened(plan.created_by, _LONGEST_WORD))}",
+    ]
+    return " · ".join(part for part in parts if part)
+
+
+def _base(basis: Basis) -> str:
+    if not basis.base_commit:
+        return ""
+    ref = f" of {span(shortened(basis.base_ref, _LONGEST_WORD))}" if basis.base_ref else ""
+    return f"base commit {span(shortened(basis.base_commit, _LONGEST_WORD))}{ref}"
+
+
+def _band(p50: Money, p90: Money, least: str) -> str:
+    return f"{least}{p50.shown} to {p90.shown}"
