@@ -58,7 +58,7 @@ class Builder:
             raise LimitReachedError
         is_key = self.expects_key()
         if is_key:
-            self.refuse_key(place, "A key is a mapping or a list.")
+            self.refuse_key(place, "A key is a mapping or a list.", fix="Quote a text that begins with { or [.")
         self.stack.append(Frame(value, place, anchor, is_key))
 
     def close(self) -> None:
@@ -87,7 +87,7 @@ class Builder:
         if is_plain and text == "<<":
             self.refuse_key(place, "A merge key is not allowed.", "Merge keys are no part of YAML 1.2.", "Write the keys out.")
         elif not text:
-            self.refuse_key(place, "A key is empty.", "Every value needs a key.")
+            self.refuse_key(place, "A key is empty.", "Every value needs a key.", "Write the key before the colon, or quote the text.")
         elif text in fields:
             detail = f"The key {text!r} stands already at line {fields[text].key_line}."
             self.refuse_key(place, "A key is written twice.", detail, "Keep one of the two.", name=text)
@@ -104,11 +104,13 @@ class Builder:
     def alias(self, name: str, place: Place) -> None:
         """An alias stands for what its anchor holds; both share one value, and the limit counts it each time."""
         if self.expects_key():
-            self.refuse_key(place, "A key is an alias.")
+            self.refuse_key(place, "A key is an alias.", fix="Quote a text that begins with *.")
             return
         found = self.anchors.get(name)
         if found is None:
-            self.fault(place, "An alias has no anchor before it.", f"No anchor &{name} ends before this place.")
+            self.fault(
+                place, "An alias has no anchor before it.", f"No anchor &{name} ends before this place.", "Quote a text that begins with *."
+            )
             self.add(None, place)
             return
         value, target = found

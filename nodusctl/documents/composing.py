@@ -124,7 +124,12 @@ def _documents(events: Iterator[Any], builder: Builder, first_line: int) -> Iter
 
 def _refuse_tag(event: Any, builder: Builder, place: Place) -> None:
     if event.tag is not None:
-        builder.fault(place, "A YAML tag is not allowed.", "Types come from the field, not from tags.", "Remove the tag.")
+        builder.fault(
+            place,
+            "A YAML tag is not allowed.",
+            "Types come from the field, not from tags.",
+            "Remove the tag, or quote a text that begins with !.",
+        )
 
 
 def _fast_events(text: str) -> Iterator[Any]:

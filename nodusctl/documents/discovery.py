@@ -43,6 +43,17 @@ def discover(root: Path, globs: Sequence[str] = DEFAULT_GLOBS, exclude: frozense
     return tuple(sorted(found))
 
 
+def among(names: Iterable[str], globs: Sequence[str] = DEFAULT_GLOBS) -> tuple[str, ...]:
+    """Which of these names, relative to the project, ``discover`` would find if they were files below it."""
+    patterns = [re.compile(_regex_of(glob)) for glob in globs]
+    return tuple(name for name in names if _is_seen(name) and any(pattern.match(name) for pattern in patterns))
+
+
+def _is_seen(name: str) -> bool:
+    parts = name.split("/")
+    return not any(part.startswith(".") for part in parts) and parts[-1] != PROJECT_FILE
+
+
 def read_files(root: Path, paths: Iterable[Path]) -> ReadFiles:
     """Read ``paths``; a file that can't be read or is too large is a diagnostic."""
     files: list[tuple[str, bytes]] = []

@@ -6,22 +6,11 @@ import re
 from typing import Protocol
 
 from nodusctl.base.diagnostics import Diagnostic, Span, error
+from nodusctl.documents.syntax_fixes import Trouble, mend
 
 MAX_BYTES = 1024 * 1024
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ufffe\uffff]")
 _MAX_CHARACTER_FAULTS = 5
-_FIXES = {
-    "flow sequence": "Close the list{began} with ], and put commas between its members.",
-    "flow mapping": "Close the mapping{began} with }}, and put commas between its fields.",
-    "quoted scalar": "Close the quote{began}.",
-    "block mapping": "Give the fields of the mapping{began} the same indentation.",
-    "block collection": "Give the members of the list{began} the same indentation.",
-    "simple key": "Put a colon and a space after the key{began}, or quote the text.",
-    "alias": "Quote a text that begins with *.",
-    "anchor": "Quote a text that begins with &.",
-    "tag": "Quote a text that begins with !.",
-}
-"""By what the parser was reading; ``{began}`` is where that begins."""
 
 
 class Mark(Protocol):
@@ -60,21 +49,14 @@ def syntax_fault(file: str, text: str, line_offset: int, problem: MarkedProblem)
             "Replace the tab with spaces.",
             span=at,
         )
+    began = problem.context_mark.line if problem.context_mark is not None else None
+    trouble = Trouble(lines=lines, line=line, column=column, words=words, context=problem.context or "", began=began, offset=line_offset)
+    mended = mend(trouble)
+    detail = f"{problem.context}: {words}." if problem.context else f"The reader says: {words}."
     if "mapping values are not allowed" in words:
         detail = "A second ': ' stands in one line, or the line is indented further than its neighbours."
-        return error("Invalid", "This is not valid YAML.", detail, "Quote a text that holds ': ', or mend the indentation.", span=span)
-    detail = f"{problem.context}: {words}." if problem.context else f"The reader says: {words}."
-    return error("Invalid", "This is not valid YAML.", detail[0].upper() + detail[1:], _syntax_fix(problem, line_offset), span=span)
-
-
-def _syntax_fix(problem: MarkedProblem, line_offset: int) -> str:
-    """What most often mends what the parser stumbled over."""
-    context = problem.context or ""
-    began = f" that begins in line {problem.context_mark.line + line_offset + 1}" if problem.context_mark is not None else ""
-    for part, fix in _FIXES.items():
-        if part in context:
-            return fix.format(began=began)
-    return "Quote the text, if it holds special characters, and give lines that belong together the same indentation."
+    span = Span(file, mended.line + line_offset + 1, mended.column + 1)
+    return error("Invalid", "This is not valid YAML.", detail[0].upper() + detail[1:], mended.fix, span=span)
 
 
 def too_large(file: str, size: int) -> Diagnostic:

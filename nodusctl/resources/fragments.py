@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator
 
 from nodusctl.resources.fields import REQUIRED, SpecModel, refuse, spec_field
-from nodusctl.resources.scalars import Amount, Count, Duration, Flag, Name, Quantity, Text, matching
+from nodusctl.resources.scalars import Amount, Count, Duration, Flag, Name, Quantity, Text, matching, quantity_between
 
 EnvName = Annotated[Text, matching(r"[A-Za-z_][A-Za-z0-9_]*", "letters, digits and '_', not beginning with a digit")]
 SECRET_KEY_PATTERN = r"[-._a-zA-Z0-9]{1,253}"
@@ -24,6 +24,8 @@ GpuType = Annotated[
 ]
 """Matched in any case, so kept in one: two spellings of a name are no change."""
 GpuCount = Literal[1, 2, 4, 8]
+Size = Annotated[Quantity, quantity_between("1Mi", None)]
+"""Bytes; fewer than this are a forgotten unit."""
 
 _SYSTEM_FOLDERS = ("/etc", "/usr", "/bin", "/sbin", "/proc", "/sys", "/dev", "/boot", "/run")
 
@@ -99,15 +101,15 @@ class GPURequest(SpecModel):
     count: GpuCount = spec_field("Accelerators in one machine.", 1, rule="1, 2, 4 or 8.")
     exact: Flag = spec_field("Take the named variant only, not its family.", False)
     interconnect: Literal["Any", "NVLink"] = spec_field("How the accelerators are connected.", "Any")
-    min_memory: Quantity | None = spec_field("Least memory of one accelerator.")
+    min_memory: Size | None = spec_field("Least memory of one accelerator.")
 
 
 class Resources(SpecModel):
     """The least a machine must have; with accelerators a larger host is taken whole."""
 
     cpu: Quantity | None = spec_field("Least number of vCPUs.")
-    memory: Quantity | None = spec_field("Least host memory.")
-    disk: Quantity | None = spec_field("Least local disk.")
+    memory: Size | None = spec_field("Least host memory.")
+    disk: Size | None = spec_field("Least local disk.")
     gpu: GPURequest | None = spec_field("Accelerators. Short forms: H100:8, L4, H100-SXM! (the variant only).")
     nodes: Count | None = spec_field("Number of machines; more than one is only for kinds that are distributed.", rule="1.", ge=1)
 

@@ -37,8 +37,21 @@ class Policy(SpecModel):
 
     max_deletes: Count = spec_field("Removals by absence that destroy content or end a running session.", 3, ge=0)
     max_price_age: Duration | None = spec_field("Oldest price a plan may rest on.")
-    max_monthly_usd: Amount | None = spec_field("Most the plan may cost a month of 730 h.")
-    max_increase_usd: Amount | None = spec_field("Most the plan may add to the monthly cost.")
+    max_monthly_usd: Amount | None = spec_field(
+        "Most that everything running for 730 h may cost once a plan that adds to it is carried out."
+    )
+    max_increase_usd: Amount | None = spec_field("Most a plan may add to what everything running for 730 h costs.")
+    allowed_regions: tuple[Text, ...] | None = spec_field(
+        "Regions, region classes or zones a Workspace may be placed in; every offer of a plan counts.", min_length=1
+    )
+    allowed_gpu_types: tuple[Text, ...] | None = spec_field(
+        "GPUs a Workspace may get, such as L4 or H100-SXM; an empty list means none. Every offer of a plan counts."
+    )
+    interruptible_required: Flag = spec_field("Every Workspace is placed on capacity that can be taken back, where there is any.", False)
+    windows_required: Flag = spec_field("Every Workspace has a schedule or windows, so that the clock ends it.", False)
+    command: tuple[Text, ...] | None = spec_field(
+        "Program and arguments that is given each plan as JSON and passes it with exit code 0.", min_length=1
+    )
 
 
 class Prices(SpecModel):

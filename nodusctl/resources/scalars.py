@@ -108,9 +108,11 @@ def _read_quantity(value: object) -> str:
 
 
 def _quantity_meant(text: str) -> str:
-    """The fix of a size with a unit that isn't one of Kubernetes, such as 512MB, 16 GB or 16gi."""
-    found = re.fullmatch(r"\s*([1-9][0-9]*(?:\.[0-9]+)?)\s*([kmgtp])(?:i?b|i)?\s*", text, re.IGNORECASE)
-    return f"Write {found[1]}{found[2].upper()}i." if found else "Write a number of cores such as 4 or 500m, or a size such as 512Mi."
+    """The fix of a size with a unit that isn't one of Kubernetes, such as 512MB, 16 GB, 16gi or 1,5Gi."""
+    found = re.fullmatch(r"\s*((?:0|[1-9][0-9]*)(?:[.,][0-9]+)?)\s*([kmgtp])(?:i?b|i)?\s*", text, re.IGNORECASE)
+    if found is None:
+        return "Write a number of cores such as 4 or 500m, or a size such as 512Mi."
+    return f"Write {found[1].replace(',', '.')}{found[2].upper()}i."
 
 
 def _read_decimal(value: object) -> int | str:
@@ -156,10 +158,18 @@ def quantity_between(low: str | None, high: str | None) -> AfterValidator:
         exact = parse_quantity(value)
         if (low and exact < parse_quantity(low)) or (high and exact > parse_quantity(high)):
             allowed = " and ".join(part for part in (f"at least {low}" if low else "", f"at most {high}" if high else "") if part)
-            raise refuse("Invalid", "A quantity is out of range.", f"{value} was written; allowed is {allowed}.")
+            raise refuse("Invalid", "A quantity is out of range.", f"{value} was written; allowed is {allowed}.", _unit_meant(value, low))
         return value
 
     return AfterValidator(check)
+
+
+def _unit_meant(value: str, low: str | None) -> str:
+    """The fix of a size that is too small for want of a unit: 512 is bytes, and 512m is half of one."""
+    digits = value.removesuffix("m")
+    meant = f"{digits}{low.lstrip('0123456789')}" if low and digits.isdigit() else ""
+    is_enough = meant and low and parse_quantity(meant) >= parse_quantity(low)
+    return f"Write {meant}: {'m stands for thousandths' if digits != value else 'without a unit it counts bytes'}." if is_enough else ""
 
 
 def money_above_zero(value: Money) -> Money:

@@ -19,6 +19,7 @@ from nodusctl.resources.faulting import Fault
 from nodusctl.resources.shapes import fields_of, model_at
 
 _QUOTED = re.compile(r"'([^']*)'|(?<![\w'])(\d+|True)(?![\w'])")
+_GLUED = re.compile(r"([A-Za-z_][\w.-]*):(?=[^\s:/])")
 _WANTED = {
     "string_type": "a text",
     "int_type": "a whole number",
@@ -40,7 +41,9 @@ def faults_of(problem: ValidationError, model: type[BaseModel], base: FieldPath,
 def null_faults(value: object, path: FieldPath) -> Iterator[Fault]:
     """A key or entry without a value, anywhere in ``value``."""
     if value is None:
-        fix = f"Remove the key {path[-1]!r}, or give it a value." if isinstance(path[-1], str) else "Remove the entry, or give it a value."
+        fix = "Remove the entry, or give it a value."
+        if isinstance(path[-1], str):
+            fix = _unglued(path[-1]) or f"Remove the key {path[-1]!r}, or give it a value."
         yield Fault(
             reason="Invalid", summary="A field has no value.", detail=f"{dotted(path)} is empty.", fix=fix, paths=(path,), at_key=True
         )
@@ -105,7 +108,9 @@ def unknown_field(path: FieldPath, model: type[BaseModel] | None, base: FieldPat
     elsewhere = [home for home in _fields_below(model) if home[:-1] != relative] if model is not None else []
     homes = {str(home[-1]): dotted((*base, *home)) for home in reversed(elsewhere)}
     fix = ""
-    if key in homes:
+    if glued := _unglued(key):
+        fix = glued
+    elif key in homes:
         fix = f"It belongs at {homes[key]}."
     elif close:
         fix = f"Did you mean {close!r}?"
@@ -145,11 +150,22 @@ def wrong_type(path: FieldPath, value: object, wanted: str, *, show_values: bool
         fix = f"Write it without quotes: {value}" if show_values else ""
     elif wanted == "true or false" and isinstance(value, str):
         fix = "YAML 1.2 knows only true and false."
+    elif wanted == "a list" and isinstance(value, str) and value.startswith("-"):
+        fix = "Put a space after each dash."
+    elif wanted == "a mapping":
+        glued = _unglued(value) if isinstance(value, str) and show_values else ""
+        fix = glued or "Write its fields into the lines below it, indented further, each as NAME: VALUE."
     elif wanted == "a list":
         fix = f"Write a list: [{value}]" if isinstance(value, str) and show_values and len(value) < 40 else "Write a list."
     elif isinstance(value, UnquotedNumber) and wanted == "a whole number":
         fix = "Write digits without leading zero, underscore, prefix or decimals."
     return Fault(reason="Invalid", summary=summary, detail=detail, fix=fix, paths=(path,))
+
+
+def _unglued(text: str) -> str:
+    """The fix of a text that would be a field if a space stood after its colon."""
+    found = _GLUED.match(text)
+    return f"Put a space after the colon of {found[1]}." if found else ""
 
 
 def _not_among(path: FieldPath, value: object, choices: list[str]) -> Fault:
@@ -163,7 +179,10 @@ def _not_among(path: FieldPath, value: object, choices: list[str]) -> Fault:
         return wrong_type(path, value, f"one of {allowed}")
     close = nearest(str(value), choices)
     fix = f"Did you mean {close}?" if close else ""
-    if close == str(value):
+    words = str(value).split()
+    if len(words) > 1 and set(words) <= set(choices):
+        fix = f"Put a comma between them: {', '.join(words)}"
+    elif close == str(value):
         fix = f"Write {close} without quotes." if isinstance(value, str) else f'Quote it: "{close}"'
     return Fault(
         reason="NotSupported",

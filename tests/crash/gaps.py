@@ -4,11 +4,14 @@ A gap lies before each thing a process does to the state or to the outside. It i
 was written down last, because that, and nothing else, is what a process killed there leaves behind. Both are the same in each run, however
 fast the computer is that day.
 
-Repeats have one name: whoever looks, asks, claims or gives a claim back once more has written down nothing since, so a process that dies
-before the tenth look leaves exactly what one leaves that dies before the first. They are one gap, and its first occurrence is the one that
-is reached for sure. In a simulated world time itself repeats exactly; there each repeat is counted as a gap of its own, for good measure.
+After the last deed lies one more, THE_END: all is done, and nobody has heard of it.
 
-Heartbeats are no gaps: whether there are any depends on the computer alone, and they move nothing but a claim's own time.
+Repeats are numbered: before the first look, the second, the third. What a process leaves that dies before one of them differs by nothing it
+wrote down, and by all the outside did meanwhile. How many there are is a matter of the world: in a simulated one time itself repeats
+exactly, so each is a gap; a real computer is made to need three (``slowness.py``), and what more of them a slow day brings is none of ours.
+
+No gap: heartbeats, because whether there are any depends on the computer alone, and they move nothing but a claim's own time. Never come
+by: ``preempt``, which takes a claim from a process that lives, and here one process at a time does.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from nodusctl.attempts.intents import Intent
 from nodusctl.ports.journal import Change, Closing, Opening
 from nodusctl.provider.agent import AgentRequest
 
+THE_END = "the end"
 _NO_GAP = "heartbeat"
 _WRITES = frozenset({"consume", "open", "close", "commit"})
 
@@ -57,17 +61,17 @@ class Naming:
 
 
 class Listing(Fuse):
-    """Never burns; lists the gaps, the first of each name or every one."""
+    """Never burns; lists the gaps, of each name the first ``most``."""
 
-    def __init__(self, *, with_repeats: bool) -> None:
+    def __init__(self, most: float) -> None:
         super().__init__()
         self.gaps: list[Gap] = []
-        self._naming, self._with_repeats = Naming(), with_repeats
+        self._naming, self._most = Naming(), most
 
     def burn(self, deed: str, *arguments: object) -> None:
         with self._lock:
             gap = self._naming.next(deed, arguments)
-            if deed != _NO_GAP and (self._with_repeats or gap.number == 1):
+            if deed != _NO_GAP and gap.number <= self._most:
                 self.gaps.append(gap)
 
 

@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from crash.checking import check, give_back
-from crash.gaps import Gap, Listing, NamedFuse
-from support.exploding import fused
+from crash.gaps import THE_END, Gap, Listing, NamedFuse
+from crash.slowness import HELD_BACK, slowed
+from support.exploding import Fuse, fused
 from support.local_world import LocalWorld
 from support.world import HOME_YAML, LAB, World, workspace_yaml
 
@@ -112,7 +113,7 @@ class Lane:
             project = self.written("-".join(commands))
             for command in commands:
                 listed = self.folder / f"{command}.gaps"
-                code, words = self.in_child(partial(_list, command, listed, not self.is_local), project)
+                code, words = self.in_child(partial(_list, command, listed), project)
                 assert code == 0, words
                 found.setdefault(command, [Gap(*gap) for gap in json.loads(listed.read_text())])
         return found
@@ -132,7 +133,7 @@ class Lane:
         return missed, []
 
     def _life_of(self, project: Path, life: Life) -> tuple[list[str], list[str]]:
-        missed = []
+        missed: list[str] = []
         for command, gap in life:
             proof = project.parent / f"{project.name}.{command}.died"
             if gap is not None:
@@ -163,17 +164,23 @@ def _warm_up(project: Path) -> None:
 
 
 def _die(command: str, gap: Gap, proof: Path, world: World) -> None:
-    COMMANDS[command](world, fused(world.outside(), NamedFuse(gap, proof)))
+    _run(command, world, NamedFuse(gap, proof))
+
+
+def _list(command: str, into: Path, world: World) -> None:
+    listing = Listing(HELD_BACK + 1 if isinstance(world, LocalWorld) else float("inf"))
+    _run(command, world, listing)
+    into.write_text(json.dumps(listing.gaps))
+
+
+def _run(command: str, world: World, fuse: Fuse) -> None:
+    """The command behind a fuse, on a slow outside."""
+    COMMANDS[command](world, fused(slowed(world.outside()), fuse))
+    fuse.burn(THE_END)
 
 
 def _finish(command: str, world: World) -> None:
     COMMANDS[command](world, world.outside())
-
-
-def _list(command: str, into: Path, with_repeats: bool, world: World) -> None:
-    listing = Listing(with_repeats=with_repeats)
-    COMMANDS[command](world, fused(world.outside(), listing))
-    into.write_text(json.dumps(listing.gaps))
 
 
 def _live(lane: Lane, lives: list[list[tuple[str, list[Any] | None]]]) -> dict[str, object]:

@@ -80,7 +80,7 @@ class Launcher:
         if not is_offered or request.zone != self._host.zone:
             return Refused("Invalid", message=f"this computer offers {self._host.offer_id} and its cards in {self._host.zone} only")
         if self._equipment.programs.sshd() is None:
-            return Refused("ProviderNotReady", Scope.ACCOUNT, "sshd is not installed on this computer")
+            return Refused("ProviderNotReady", Scope.ACCOUNT, f"sshd is not installed on this computer; as root: {tools.SSHD_INSTALL}")
         if bundle_of(request) is None:
             return Refused("Invalid", message="the boot document is not a bundle this provider can read")
         if request.edge_seconds <= 0:

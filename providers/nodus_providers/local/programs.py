@@ -21,7 +21,7 @@ _SYSTEM_FOLDERS = ("/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin", "/bin")
 _PRIVILEGE_FOLDER = Path("/run/sshd")
 _SFTP_SERVERS = ("lib/openssh/sftp-server", "libexec/openssh/sftp-server", "lib/ssh/sftp-server", "libexec/sftp-server")
 _REMOUNT_TERMINALS = "mount -o remount,gid=5,mode=620 /dev/pts"
-_INSTALL = "apt-get install openssh-server"
+SSHD_INSTALL = "apt-get install openssh-server"
 JUPYTER_FIX = "Install the extra, or name another jupyter-lab by the setting jupyter:\n    pip install 'nodusctl[local]'"
 
 
@@ -93,9 +93,10 @@ class Programs:
         shell = current_user()["shell"]
         if self.sshd() is None:
             detail = "Each local machine has its own sshd. It needs no root and no running service, only the program."
-            yield _missing("sshd is not installed", detail, _INSTALL)
-        if self.find("ssh") is None:
-            yield _missing("The ssh client is not installed", "Machines are reached with it.", "apt-get install openssh-client")
+            yield _missing("sshd is not installed", detail, SSHD_INSTALL)
+        # Unlike sshd it isn't called by its path: whoever logs in calls it by its name.
+        if shutil.which("ssh", path=self.path or os.defpath) is None:
+            yield _missing("The ssh client is not on PATH", "Machines are reached with it.", "apt-get install openssh-client")
         if not is_isolated and os.geteuid() == 0 and not _PRIVILEGE_FOLDER.is_dir() and not os.access(_PRIVILEGE_FOLDER.parent, os.W_OK):
             yield _missing("The folder /run/sshd is missing", "sshd run by root needs it, and it can't be made.", "mkdir -p /run/sshd")
         if not is_isolated and (Path(shell).name in ("nologin", "false") or not os.access(shell, os.X_OK)):

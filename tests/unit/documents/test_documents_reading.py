@@ -52,16 +52,53 @@ def test_a_fault_of_form_stands_at_its_line_and_column(text: str, line: int, col
 @pytest.mark.parametrize(
     ("text", "fix"),
     [
-        ("kind: [Workspace\nmetadata: {}\n", "Close the list that begins in line 1 with ], and put commas between its members."),
-        ("kind: {a: 1\nb: 2\n", "Close the mapping that begins in line 1 with }, and put commas between its fields."),
-        ('a: 1\nkind: "abc\n', "Close the quote that begins in line 2."),
-        ("a:\n  b: 1\n c: 2\n", "Give the fields of the mapping that begins in line 1 the same indentation."),
-        ("a: 1\nabc\nb: 2\n", "Put a colon and a space after the key that begins in line 2, or quote the text."),
-        ("a: @b\n", "Quote the text, if it holds special characters, and give lines that belong together the same indentation."),
+        ("kind: [Workspace\nmetadata: {}\n", "1:7 Close the list that begins in line 1 with ], and put commas between its parts."),
+        ("kind: {a: 1\nb: 2\n", "1:7 Close the mapping that begins in line 1 with }, and put commas between its parts."),
+        ('a: 1\nkind: "abc\n', "2:7 Close the quote that begins in line 2."),
+        ('a: "x\nb: "y"\n', "1:4 Close the quote that begins in line 1."),
+        ('a: "x" y\n', "1:8 Put the whole text in the quotes: nothing may follow the closing one."),
+        ('a: "\\q"\n', "1:5 Write two backslashes for one, or use single quotes: in double quotes a backslash begins an escape."),
+        ("a: {b: 1 c: 2}\n", "1:11 Put a comma between the fields of the mapping."),
+        ("a: [b}\n", "1:6 Write ] in place of }."),
+        ("a: [b]]\n", "1:7 Remove the ], which nothing opens."),
+        ("a: 1\nb:2\nc: 3\n", "2:2 Put a space after the colon of b in line 2."),
+        ("x:\n  b:2\n  c: 3\n", "2:4 Put a space after the colon of b in line 2."),
+        ("a: 1\nb:2\n", "2:2 Put a space after the colon of b in line 2."),
+        ("a:\n  - b\n  -c\nd: 1\n", "3:3 Put a space after the dash in line 3."),
+        ("a: 1\nabc\nb: 2\n", "2:4 Put a colon and a space after abc in line 2, or quote the text."),
+        ("a b\nc: 2\n", "1:2 Put a colon and a space after a in line 1, or quote the text."),
+        ("a = b\nc: 2\n", "1:2 Write a colon in place of = after a in line 1."),
+        ("a: b: c\n", "1:5 Quote the text that holds ': '."),
+        ("a: b\n  c: d\n", "2:3 Indent line 2 like line 1, not at all."),
+        ("x:\n a: b\n  c: d\n", "3:3 Indent line 3 like line 2, by 1 space."),
+        ("a:\n  b: 1\n c: 2\n", "3:2 Indent line 3 like line 2, by 2 spaces, or as far as the field it belongs beside."),
+        ("a:\n  - b\n - c\n", "3:2 Indent line 3 like line 2, by 2 spaces."),
+        ("a: 1\n- b\n", "2:1 Put the list under a field of its own: it can't follow a field that has a value."),
+        ("a:\n  - b\n  c: 1\n", "3:3 Begin the line with a dash, or indent it less: the list that begins in line 2 has members only."),
+        ("x:\n  a: 1\n --- \nb: 1\n", "3:2 Begin the line with ---: no space stands before what parts two documents."),
+        ("a: |b\n  c\n", "1:5 Begin the text in the line below the | or >, indented further; or quote a text that begins with one."),
+        ("a: @b\n", "1:4 Quote the text: without quotes none begins with @."),
+        ("a: %b\n", "1:4 Quote the text: without quotes none begins with %."),
+        ("<<<<<<< ours\na: 1\n=======\na: 2\n>>>>>>> theirs\n", "1:1 Settle the merge conflict at line 1, and remove its marker lines."),
     ],
 )
-def test_broken_yaml_says_what_mends_it(text: str, fix: str) -> None:
-    assert [fault.fix for fault in load(text).diagnostics if fault.summary == "This is not valid YAML."] == [fix]
+def test_broken_yaml_says_what_mends_it_and_where(text: str, fix: str) -> None:
+    (fault,) = (one for one in load(text).diagnostics if one.summary == "This is not valid YAML.")
+    assert fault.span is not None
+    assert f"{fault.span.line}:{fault.span.column} {fault.fix}" == fix
+
+
+@pytest.mark.parametrize("text", ["a: *x\n", "a: !x\n", "a: {{ x }}\n", "*x : 1\n", "'': 1\n"])
+def test_every_fault_of_form_has_a_fix(text: str) -> None:
+    faults = [one for one in load(text).diagnostics if one.is_error]
+    assert faults
+    assert all(one.fix for one in faults)
+
+
+def test_a_slip_in_a_later_document_is_told_in_lines_of_the_file() -> None:
+    (fault,) = (one for one in load("a: 1\n---\nb: 2\nc:3\nd: 4\n---\ne: 5\n").diagnostics if one.summary == "This is not valid YAML.")
+    assert fault.span is not None
+    assert (fault.span.line, fault.fix) == (4, "Put a space after the colon of c in line 4.")
 
 
 def test_nul_is_named_with_its_place() -> None:

@@ -15,6 +15,7 @@ from nodusctl.resources.resource import Resource
 NAMES = st.from_regex(r"[a-z]([a-z0-9-]{0,8}[a-z0-9])?", fullmatch=True)
 AMOUNTS = st.from_regex(r"[0-9]{1,5}(\.[0-9]{1,6})?", fullmatch=True)
 QUANTITIES = st.integers(1, 10**6) | st.from_regex(r"[1-9][0-9]{0,4}(m|Mi|Gi|Ti|k|M)?", fullmatch=True)
+SIZES = st.integers(2**20, 10**12) | st.from_regex(r"[1-9][0-9]{0,4}(Mi|Gi|Ti|G)", fullmatch=True)
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12)
 ENV = st.lists(
     st.fixed_dictionaries({"name": st.from_regex(r"[A-M]{1,6}", fullmatch=True), "value": TEXTS}),
@@ -22,7 +23,7 @@ ENV = st.lists(
     unique_by=lambda entry: str(entry["name"]),
 )
 GPUS = st.sampled_from(["H100:8", "L4", "A100-SXM!", {"type": ["h100", "L40S"], "count": 2, "minMemory": "40Gi"}])
-RESOURCES = st.fixed_dictionaries({}, optional={"cpu": QUANTITIES, "memory": QUANTITIES, "disk": QUANTITIES, "gpu": GPUS})
+RESOURCES = st.fixed_dictionaries({}, optional={"cpu": QUANTITIES, "memory": SIZES, "disk": SIZES, "gpu": GPUS})
 PLACEMENT = st.fixed_dictionaries(
     {},
     optional={
