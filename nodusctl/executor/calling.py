@@ -13,7 +13,7 @@ from nodusctl.attempts.intents import Intent, StepKind
 from nodusctl.base.money import Money
 from nodusctl.base.timestamps import parse_time
 from nodusctl.executor.booting import boot_name, document_in
-from nodusctl.executor.looking import LookCall
+from nodusctl.executor.looking import Known, LookCall
 from nodusctl.executor.outside import Outside
 from nodusctl.executor.pushing import files_of, pushing
 from nodusctl.lifecycle.situation import Situation
@@ -93,7 +93,7 @@ def look_of(outside: Outside, situation: Situation) -> Call:
     loaded, machine_id = outside.providers.get(attempt.terms.provider), attempt.machine.id
 
     known = outside.first_look(machine_id)
-    return LookCall(loaded=loaded, machine_id=machine_id) if known is None else lambda: known
+    return LookCall(loaded=loaded, machine_id=machine_id) if known is None else Known(known)
 
 
 def probe_of(outside: Outside, situation: Situation) -> Call:

@@ -21,7 +21,7 @@ from nodusctl.base.money import Money
 from nodusctl.executor.calling import Call
 from nodusctl.executor.commits import Commits, PassClaims
 from nodusctl.executor.fleet import Fleet
-from nodusctl.executor.looking import TOGETHER_SECONDS, Answer, LookCall, Together, asked_together
+from nodusctl.executor.looking import TOGETHER_SECONDS, Answer, Known, LookCall, Together, asked_together
 from nodusctl.executor.outside import Outside
 from nodusctl.executor.passing import PassClock, PassProgress, PassRoom
 from nodusctl.executor.remembering import RememberingJournal
@@ -175,10 +175,12 @@ class _Driver:
         number = (self._looks.number_for(look) if look is not None else None) or next(self._numbers)
         if look is not None:
             self._looks.add(number, uid, look)
-        else:
+        elif not isinstance(call, Known):
             self._starting.append((uid, number, call))
         flight = InFlight(step=turn.step, intent=turn.intent, number=number, started_at=now, heartbeat_at=now, is_together=look is not None)
         self._fleet.put(replace(turn.run, standing=Standing.CALLING, in_flight=flight))
+        if isinstance(call, Known):
+            self._finish(Answer(uid, number, call.reply))
 
     def _unpark(self) -> None:
         for run in self._fleet.standing(Standing.PARKED):

@@ -32,6 +32,16 @@ class LookCall:
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """A look whose reply is there already: it takes no thread and no slot among the calls in flight."""
+
+    reply: Reply[Machine]
+
+    def __call__(self) -> Reply[Machine]:
+        return self.reply
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What came back for one object. ``reply`` None: nothing that counts for it, ask about it alone."""
 

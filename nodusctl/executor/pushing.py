@@ -18,13 +18,14 @@ from nodusctl.ports.journal import Journal
 from nodusctl.ports.reach import Access, Reach
 from nodusctl.provider.agent import AgentAnswer, AgentCommand, AgentRequest
 from nodusctl.provider.replies import Done, Refused, Reply, Unknown
+from nodusctl.state.vault_names import secret_value
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 def vault_name(uid: str, version: int, key: str) -> str:
     """Where one key of one version of a Secret lies in the vault."""
-    return f"secret/{uid}/{version}/{key}"
+    return secret_value(uid, version, key)
 
 
 def token_name(attempt_uid: str) -> str:

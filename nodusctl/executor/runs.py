@@ -6,12 +6,14 @@ import threading
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from nodusctl.attempts.intents import Intent
-from nodusctl.base.ids import Address
-from nodusctl.lifecycle.situation import Sightings
-from nodusctl.lifecycle.steps import Look, Probe, Resend, Settle
-from nodusctl.ports.journal import Claim
+if TYPE_CHECKING:
+    from nodusctl.attempts.intents import Intent
+    from nodusctl.base.ids import Address
+    from nodusctl.lifecycle.situation import Sightings
+    from nodusctl.lifecycle.steps import Look, Probe, Resend, Settle
+    from nodusctl.ports.journal import Claim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -111,7 +111,8 @@ def _ended(address: Address, attempt: Attempt, machine: Machine, sight: Sight) -
     if reason is not StopReason.INTERRUPTED:
         return Due(address=address, thing=machine.id, message=f"its machine ended itself{at} ({reason}); the next pass closes the session")
     why = f", {machine.reason}" if machine.reason else ""
-    message = f"machine {machine.state}{at}{why}, although its session should run"
+    evidence = f" ({machine.reason_detail})" if machine.reason_detail else ""
+    message = f"machine {machine.state}{at}{why}{evidence}, although its session should run"
     return _difference(DriftKind.MACHINE_ENDED, address, machine.id, sight, message, expected="running", found=str(machine.state))
 
 
@@ -127,15 +128,18 @@ def _living(address: Address, attempt: Attempt, machine: Machine, sight: Sight) 
 
 
 def shape_changes(accepted: Machine | None, machine: Machine) -> tuple[tuple[str, str, str], ...]:
-    """Hardware that is another than the machine was made with: name, before, now. What either report doesn't say isn't compared."""
+    """Hardware that is another than the machine was made with: name, before, now. What either report doesn't say isn't compared.
+
+    What the platform itself found to be edited comes with it; that needs no report of before.
+    """
     if accepted is None:
-        return ()
+        return machine.edits
     pairs = (
         ("type", accepted.instance_type, machine.instance_type),
         ("cpu", _cores(accepted.vcpu_milli), _cores(machine.vcpu_milli)),
         ("memory", _bytes(accepted.memory_bytes), _bytes(machine.memory_bytes)),
     )
-    return tuple((what, before, now) for what, before, now in pairs if before and now and before != now)
+    return (*((what, before, now) for what, before, now in pairs if before and now and before != now), *machine.edits)
 
 
 def _edge(address: Address, attempt: Attempt, machine: Machine, sight: Sight) -> Iterator[Difference]:

@@ -13,7 +13,7 @@ from nodusctl.lifecycle.situation import HomeVolume, Situation
 from nodusctl.lifecycle.steps import DropRevision, GiveUp, Mark, MarkKind, RestoreDisk, Step, Wait
 from nodusctl.lifecycle.written import Written, with_condition
 from nodusctl.state.records import Record
-from nodusctl.state.requests import PRUNE_REQUEST, RESTORE_REQUEST, read_prune, read_restore, standing_mark
+from nodusctl.state.requests import PRUNE_REQUEST, RESTORE_REQUEST, is_unanswered, read_prune, read_restore, standing_mark
 from nodusctl.state.status import ObjectStatus, SavedRevision, VolumeStanding
 
 _DEFAULT_LIMIT = 10
@@ -21,8 +21,7 @@ _DEFAULT_LIMIT = 10
 
 def restore_is_pending(record: Record, status: ObjectStatus) -> bool:
     """True from the moment a restore was asked for until it is done or given up."""
-    asked = record.annotations.get(RESTORE_REQUEST, "")
-    return bool(asked) and status.handled_requests.get("restore") != asked
+    return is_unanswered(RESTORE_REQUEST, record.annotations, status.handled_requests)
 
 
 def next_restore(situation: Situation) -> Step | Wait | GiveUp | None:

@@ -22,13 +22,13 @@ from nodusctl.lifecycle.occurrences import passed_over, unstarted, with_skip
 from nodusctl.lifecycle.situation import Situation
 from nodusctl.lifecycle.steps import Mark, MarkKind, QueueAttempt
 from nodusctl.lifecycle.vanishing import when_died
-from nodusctl.lifecycle.wanted import START_REQUEST, STOP_REQUEST, Aim, handled_now, is_asked, wanted
+from nodusctl.lifecycle.wanted import Aim, handled_now, is_asked, wanted
 from nodusctl.lifecycle.windows import has_openings, unused_until, windows_digest, with_used
 from nodusctl.lifecycle.written import Written, moved, with_condition
 from nodusctl.placement.rounding import billed_seconds
 from nodusctl.pricing.charge import elapsed_seconds
 from nodusctl.state.records import RemoveRecord
-from nodusctl.state.requests import is_wake
+from nodusctl.state.requests import START_REQUEST, STOP_REQUEST, is_wake
 from nodusctl.state.status import ObjectStatus, Phase, SessionStanding, SessionSummary, StopReason, WindowsStanding
 
 _STOP_REASONS = frozenset(str(reason) for reason in StopReason)

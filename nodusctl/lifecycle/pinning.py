@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from nodusctl.lifecycle.situation import Situation
-from nodusctl.lifecycle.wanted import REFRESH_REQUEST, is_asked
+from nodusctl.lifecycle.wanted import is_asked
+from nodusctl.state.requests import REFRESH_REQUEST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

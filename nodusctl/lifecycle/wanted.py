@@ -8,23 +8,8 @@ from enum import StrEnum
 from nodusctl.lifecycle.edges import MONEY_BOUNDS, REASON_OF, cap_edge, session_stop_at
 from nodusctl.lifecycle.funding import MONEY, saving_lead
 from nodusctl.lifecycle.situation import Situation
-from nodusctl.state.records import Record
-from nodusctl.state.requests import PRUNE_REQUEST, RESTORE_REQUEST
-from nodusctl.state.status import ObjectStatus, Phase, StopReason
-
-STOP_REQUEST = "nodus.dev/stop-requested-at"
-START_REQUEST = "nodus.dev/start-requested-at"
-RESTART_REQUEST = "nodus.dev/restart-requested-at"
-REFRESH_REQUEST = "nodus.dev/refresh-secrets-requested-at"
-_ACTION_OF = {
-    STOP_REQUEST: "stop",
-    START_REQUEST: "start",
-    RESTART_REQUEST: "restart",
-    REFRESH_REQUEST: "refresh-secrets",
-    RESTORE_REQUEST: "restore",
-    PRUNE_REQUEST: "prune",
-}
-
+from nodusctl.state.requests import ACTION_OF, STOP_REQUEST, is_unanswered
+from nodusctl.state.status import Phase, StopReason
 
 _IN_SESSION = frozenset({Phase.PENDING, Phase.STARTING, Phase.RUNNING, Phase.RECOVERING})
 
@@ -82,17 +67,10 @@ def due_stop(situation: Situation) -> StopReason | None:
 
 def is_asked(situation: Situation, annotation: str) -> bool:
     """True while a request annotation holds a value that was not acted on yet."""
-    value = situation.record.annotations.get(annotation, "")
-    return bool(value) and situation.status.handled_requests.get(_ACTION_OF[annotation]) != value
+    return is_unanswered(annotation, situation.record.annotations, situation.status.handled_requests)
 
 
 def handled_now(situation: Situation) -> dict[str, str]:
     """``status.handledRequests`` once every present request is acted on."""
-    present = {action: situation.record.annotations[key] for key, action in _ACTION_OF.items() if key in situation.record.annotations}
+    present = {action: situation.record.annotations[key] for key, action in ACTION_OF.items() if key in situation.record.annotations}
     return {**situation.status.handled_requests, **present}
-
-
-def has_open_request(record: Record, status: ObjectStatus) -> bool:
-    """True while a record asks for something that was not acted on yet."""
-    requests = (START_REQUEST, STOP_REQUEST, RESTART_REQUEST)
-    return any(key in record.annotations and status.handled_requests.get(_ACTION_OF[key]) != record.annotations[key] for key in requests)

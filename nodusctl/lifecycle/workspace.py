@@ -19,7 +19,8 @@ from nodusctl.lifecycle.starting import next_while_pending, next_while_starting
 from nodusctl.lifecycle.steps import Abandon, GiveUp, Look, Mark, MarkKind, PushSecrets, ReadFacts, Renew, Resend, Step, Wait
 from nodusctl.lifecycle.stopping import next_while_stopping
 from nodusctl.lifecycle.vanishing import is_dead, look_failed, next_gone_look
-from nodusctl.lifecycle.wanted import REFRESH_REQUEST, RESTART_REQUEST, START_REQUEST, STOP_REQUEST, Aim, is_asked, wanted
+from nodusctl.lifecycle.wanted import Aim, is_asked, wanted
+from nodusctl.state.requests import REFRESH_REQUEST, RESTART_REQUEST, START_REQUEST, STOP_REQUEST
 from nodusctl.state.status import Phase, StopReason
 
 FACTS_BEFORE_EDGE = timedelta(minutes=5)

@@ -2,7 +2,7 @@
 
 Limits are those of the project: help and version under 300 ms, validating and planning 1,000 objects under 3 s, planning 10,000 in linear
 time and a gigabyte, applying under 20 ms an object on the simulated provider with the state saved each time, verifying receipts in time
-that grows with their number. The exit code is 1 where a limit is missed.
+that grows with their number, a tick with nothing due near its bare imports and linear. The exit code is 1 where a limit is missed.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tests.benchmarks.applying import applying
 from tests.benchmarks.classroom import classroom
 from tests.benchmarks.scale import scaling
 from tests.benchmarks.starting import starting
+from tests.benchmarks.ticking import ticking
 from tests.benchmarks.verifying import verifying
 
 PROJECT = "project: bench\nproviders:\n  sim: {type: simulated, world: world.yaml}\n"
@@ -133,6 +134,7 @@ def main() -> int:
         scaling(report.line, report.count, project, Path(scratch))
         applying(report.line, nodusctl, project, Path(scratch))
         verifying(report.line, Path(scratch))
+        ticking(report.line, Path(scratch))
         starting(report.line, Path(scratch))
         classroom(report.line, Path(scratch))
     return 1 if report.has_missed else 0

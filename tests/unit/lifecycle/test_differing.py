@@ -97,3 +97,11 @@ def disk(wanted_at: str = "", **changes: Any) -> list[str]:
 )
 def test_what_a_report_of_a_home_s_disk_counts_as(wanted_at: str, changes: dict[str, Any], expected: list[str]) -> None:
     assert disk(wanted_at, **changes) == expected
+
+
+def test_what_a_platform_found_to_be_edited_is_a_changed_shape_even_without_a_report_of_before() -> None:
+    edits = (("memory", "4194304 KiB", "2097152 KiB"),)
+    for accepted in (machine(), None):
+        (found,) = seen(at=sight(accepted=accepted), edits=edits)
+        assert isinstance(found, Difference) and found.kind is DriftKind.SHAPE_CHANGED
+        assert (found.what, found.expected, found.found) == edits[0]
