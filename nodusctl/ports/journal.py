@@ -87,8 +87,9 @@ Change = Opening | Closing | Claim
 class Consumption:
     """A plan being started: its basis, what it changes in the desired half, and who does it.
 
-    ``lineage`` is minted by the plan where there was no state. ``plan_hash`` with ``file_digest`` is what may be consumed once.
-    ``entries`` are what a person posts by hand (a grant).
+    ``lineage`` is minted by the plan where there was no state. ``plan_hash`` with ``plan_id`` is what may be consumed once;
+    ``is_resumption`` starts the rest of a plan that was consumed before. ``action_addresses`` are the Actions whose records are written, by
+    this operation or an earlier one of the same plan. ``entries`` are what a person posts by hand (a grant).
     """
 
     operation_id: str
@@ -106,11 +107,15 @@ class Consumption:
     sealed: Mapping[str, str] = field(default_factory=dict, repr=False)
     project: str = "default"
     entries: tuple[Entry, ...] = ()
+    is_resumption: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationNote:
-    """One operation that moved the serial: for "serial moved by …" and "consumed by …" messages."""
+    """One operation that moved the serial: for "serial moved by …" and "consumed by …" messages.
+
+    ``plan_id`` is empty for a step that removed a record. ``addresses`` are the Actions it, or an earlier one of its plan, wrote down.
+    """
 
     operation_id: str
     command: str
@@ -119,6 +124,7 @@ class OperationNote:
     serial: int
     plan_hash: str
     plan_id: str
+    addresses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +219,7 @@ class Journal(Protocol):
         ...
 
     def consumed_by(self, plan_hash: str, plan_id: str) -> OperationNote | None:
-        """The operation that consumed this plan, if any."""
+        """The operation that consumed this plan, the newest where it was resumed; None where nobody did."""
         ...
 
     def address_of(self, uid: str) -> Address | None:

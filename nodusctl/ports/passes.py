@@ -1,10 +1,15 @@
-"""What is remembered of passes: when the last ones were, what they saw, and what went wrong. A dead ticker shows in nothing else."""
+"""What a pass reads before anything else, and what is remembered of passes: when the last ones were, what they saw, what went wrong.
+
+A dead ticker shows in nothing else. The surprise: nearly all passes find nothing due, so these few questions stand apart from the Journal.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
+
+from nodusctl.lifecycle.passing import Brief
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +33,24 @@ class PassNote:
         return not self.failures
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Glance:
+    """Every object in brief, by address, at one moment. ``lineage`` is empty on a state that doesn't exist yet."""
+
+    lineage: str = ""
+    briefs: tuple[Brief, ...] = ()
+
+
 class Passes(Protocol):
-    """The last passes over one state."""
+    """The last passes over one state, and what the next one begins with."""
+
+    def glance(self) -> Glance:
+        """What tells whether anything is due."""
+        ...
+
+    def may_be_news(self) -> bool:
+        """False where nothing that stands can be worth a notice: no home that could not be saved, nothing above its cap."""
+        ...
 
     def note(self, one: PassNote) -> None:
         """Remember a pass that has ended; the oldest are forgotten."""

@@ -21,7 +21,10 @@ from nodusctl.provider.contract import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedProvider:
-    """One instance. ``calls`` never raises; each capability is the instance itself or None."""
+    """One instance. ``calls`` never raises; each capability is the instance itself or None.
+
+    ``digest`` is that of the plugin's files; empty for a plugin that ships with the program or is run from its sources.
+    """
 
     instance: str
     description: Description
@@ -33,17 +36,19 @@ class LoadedProvider:
     check: CanCheck | None = None
     console: CanConsole | None = None
     simulation: CanSimulate | None = None
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginFacts:
-    """One discovered plugin, loaded or not: for ``providers list``."""
+    """One discovered plugin, loaded or not: for ``providers list``. ``kept_out`` says why it isn't the one that was locked."""
 
     type: str
     distribution: str
     version: str
     is_loadable: bool
     missing_extra: str = ""
+    kept_out: Diagnostic | None = None
 
 
 class ProviderSet(Protocol):

@@ -1,7 +1,7 @@
 """What an owner asks of a home's revisions or of a session, as it stands in an annotation of the record until it is done.
 
-Only the program writes these; they are not in the list of annotations a file may have. The surprise: a restore's request names what
-it was reviewed over. A disk that was used since is another disk, and restoring over it would lose what nobody agreed to lose.
+Only the program writes ``OWN_REQUESTS``; they are not in the list of annotations a file may have. The surprise: a restore's request
+names what it was reviewed over. A disk that was used since is another disk, and restoring over it would lose what nobody agreed to lose.
 """
 
 from __future__ import annotations
@@ -14,15 +14,33 @@ from datetime import datetime, timedelta
 from nodusctl.base.timestamps import format_time, parse_time
 from nodusctl.state.status import VolumeStanding
 
+STOP_REQUEST = "nodus.dev/stop-requested-at"
+START_REQUEST = "nodus.dev/start-requested-at"
+RESTART_REQUEST = "nodus.dev/restart-requested-at"
+REFRESH_REQUEST = "nodus.dev/refresh-secrets-requested-at"
 RESTORE_REQUEST = "nodus.dev/restore-requested"
 PRUNE_REQUEST = "nodus.dev/prune-requested"
 EXTEND_REQUEST = "nodus.dev/extended"
 DEATH_REQUEST = "nodus.dev/declared-dead"
 WAKE_REQUEST = "nodus.dev/woken"
 OWN_REQUESTS = frozenset({RESTORE_REQUEST, PRUNE_REQUEST, EXTEND_REQUEST, DEATH_REQUEST, WAKE_REQUEST})
-_START_REQUEST = "nodus.dev/start-requested-at"
+ACTION_OF = {
+    STOP_REQUEST: "stop",
+    START_REQUEST: "start",
+    RESTART_REQUEST: "restart",
+    REFRESH_REQUEST: "refresh-secrets",
+    RESTORE_REQUEST: "restore",
+    PRUNE_REQUEST: "prune",
+}
+"""Under which name ``status.handledRequests`` says what was last done about a request."""
 _RESTORE = re.compile(r"(?P<number>[0-9]+) over (?P<over>[0-9]+\+?)@")
 _PRUNE = re.compile(r"(?P<keep>[0-9]+)@")
+
+
+def is_unanswered(request: str, annotations: Mapping[str, str], handled: Mapping[str, str]) -> bool:
+    """True while a request holds a value that was not acted on yet."""
+    value = annotations.get(request, "")
+    return bool(value) and handled.get(ACTION_OF[request]) != value
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +115,9 @@ def declared_dead(annotations: Mapping[str, str]) -> str:
 
 def woken(annotations: Mapping[str, str]) -> dict[str, str]:
     """The annotations once their newest start request is marked as one that a connection made, not a person at a prompt."""
-    return {**annotations, WAKE_REQUEST: annotations[_START_REQUEST]}
+    return {**annotations, WAKE_REQUEST: annotations[START_REQUEST]}
 
 
 def is_wake(annotations: Mapping[str, str]) -> bool:
     """True where the newest start request was made by a connection."""
-    return bool(annotations.get(WAKE_REQUEST)) and annotations.get(WAKE_REQUEST) == annotations.get(_START_REQUEST)
+    return bool(annotations.get(WAKE_REQUEST)) and annotations.get(WAKE_REQUEST) == annotations.get(START_REQUEST)

@@ -1,4 +1,4 @@
-"""The books of a SQLite state, walked inside one read transaction.
+"""The books of a state in tables, walked inside one read transaction.
 
 The surprise: here a row that can't be decoded is a value, not an exception, and the columns beside a body are compared with it. Whoever
 changes a body by hand seldom changes them too, and the program reads by column.
@@ -20,11 +20,9 @@ from nodusctl.ledger.entries import Entry
 from nodusctl.ports.books import Damaged, PostedSum
 from nodusctl.store.codec import decode, decode_event
 from nodusctl.store.schema import APPEND_ONLY, ATTEMPTS, ENTRIES, JOURNAL, POSTINGS
-from nodusctl.store.statements import Statement, among, listed
+from nodusctl.store.statements import Row, Statement, among, listed
 
 if TYPE_CHECKING:
-    import sqlite3
-
     from sqlalchemy import Connection
 
 _entries = select(ENTRIES.c.id, ENTRIES.c.object_uid, ENTRIES.c.attempt_uid, ENTRIES.c.body)
@@ -43,10 +41,11 @@ _ALL_ATTEMPTS = Statement(_attempts.order_by(ATTEMPTS.c.sequence))
 _NEWEST = Statement(_attempts.order_by(ATTEMPTS.c.sequence.desc()).limit(bindparam("most")))
 _ATTEMPT_COUNT = Statement(select(func.count()).select_from(ATTEMPTS))
 _COUNTS = {table.name: Statement(select(func.count()).select_from(table)) for table in APPEND_ONLY if table is not POSTINGS}
-_WRITTEN = Statement(text("SELECT seq FROM sqlite_sequence WHERE name = :which"))
+_COUNTERS = {"sqlite": "SELECT seq FROM sqlite_sequence WHERE name = :which", "postgresql": "SELECT last FROM numbers WHERE name = :which"}
+_WRITTEN = Statement(lambda dialect: text(_COUNTERS[dialect]))
 
 
-class SqliteBooks:
+class TableBooks:
     """Walks the tables of one connection; every row it yields belongs to the moment its transaction began."""
 
     def __init__(self, connection: Connection) -> None:
@@ -78,7 +77,7 @@ class SqliteBooks:
         return int(row[0]) if row is not None else 0
 
     def rows_gone(self) -> Mapping[str, int]:
-        # SQLite never gives a number of these tables twice and takes it back with a transaction that fails, so the last is their count.
+        # A number of these tables is never given twice, and taken back with a transaction that fails, so the last is their count.
         gone: dict[str, int] = {}
         for name, counting in _COUNTS.items():
             last = _WRITTEN.first(self._connection, which=name)
@@ -87,7 +86,7 @@ class SqliteBooks:
         return {name: count for name, count in gone.items() if count}
 
 
-def _entry(row: sqlite3.Row) -> Entry | Damaged:
+def _entry(row: Row) -> Entry | Damaged:
     identity, object_uid, attempt_uid, body = row
     where = f"entry {identity}"
     try:
@@ -99,7 +98,7 @@ def _entry(row: sqlite3.Row) -> Entry | Damaged:
     return entry
 
 
-def _event(row: sqlite3.Row) -> Event | Damaged:
+def _event(row: Row) -> Event | Damaged:
     sequence, kind, object_uid, attempt_uid, body = row
     where = f"event {sequence} ({kind})"
     try:
@@ -111,7 +110,7 @@ def _event(row: sqlite3.Row) -> Event | Damaged:
     return event
 
 
-def _attempt(row: sqlite3.Row) -> Attempt | Damaged:
+def _attempt(row: Row) -> Attempt | Damaged:
     uid, owner_uid, body = row
     try:
         attempt = decode(Attempt, body)

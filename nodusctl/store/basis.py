@@ -26,8 +26,8 @@ class Ground:
 
 
 def refuse_stale(consumption: Consumption, ground: Ground) -> None:
-    """Raise Stale for the first of: consumed, lineage, serial (cli.md, "Plan file")."""
-    if ground.consumed_by is not None:
+    """Raise Stale for the first of: consumed, lineage, serial (cli.md, "Plan file"). The rest of a started plan is not a second start."""
+    if ground.consumed_by is not None and not consumption.is_resumption:
         raise Stale("consumed", ground.consumed_by)
     # A plan made on an existing state can't create another one in its place.
     is_other = ground.lineage != consumption.lineage if ground.lineage else consumption.serial != 0

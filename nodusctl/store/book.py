@@ -20,6 +20,8 @@ from nodusctl.state.records import Record
 from nodusctl.state.snapshot import Snapshot, Standing
 from nodusctl.state.status import ObjectStatus
 from nodusctl.store.basis import CHARGED, HELD, side_of
+from nodusctl.store.sealing import Ring
+from nodusctl.store.seals import KeyCopy
 from nodusctl.store.seats import Seat
 
 
@@ -58,8 +60,14 @@ class Book:
     entries: tuple[Entry, ...] = ()
     operations: tuple[LoggedOperation, ...] = ()
     sealed: Mapping[str, bytes] = field(default_factory=dict)
+    copies: Mapping[str, KeyCopy] = field(default_factory=dict)
     seats: Mapping[str, Seat] = field(default_factory=dict)
     plan_lock: HeldLock | None = None
+
+    @property
+    def ring(self) -> Ring:
+        """How it recognises its key, and the copies it holds of it."""
+        return Ring(self.key_check, lambda: tuple(copy for _, copy in sorted(self.copies.items())))
 
     def snapshot(self) -> Snapshot:
         """All records with status and ledger sums."""
@@ -100,8 +108,8 @@ class Book:
         )
 
     def consumed_by(self, plan_hash: str, plan_id: str) -> OperationNote | None:
-        """The operation that started this plan, if it came from a file."""
-        notes = (log.note for log in self.operations)
+        """The operation that started this plan, the newest where it was resumed, if it came from a file."""
+        notes = (log.note for log in reversed(self.operations))
         return next((note for note in notes if plan_id and (note.plan_hash, note.plan_id) == (plan_hash, plan_id)), None)
 
     @property

@@ -4,7 +4,8 @@ SQLAlchemy's own checkout, begin, commit and return cost ten times what SQLite n
 Connection for life and begins and ends transactions on the driver. Where SQLAlchemy itself ran something in between (migrations, a few
 counts), it has a transaction of its own on top, and then it is the one to end it.
 
-Reading uses ``mode=ro``: a reader that may write would fold a killed writer's log into the file when it closes.
+Reading uses ``mode=ro``: a reader that may write would fold a killed writer's log into the file when it closes. Opening a file takes the
+driver alone; SQLAlchemy is loaded with the first Channel.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from sqlalchemy import Connection, create_engine
-from sqlalchemy.pool import NullPool
-
 from nodusctl.base.clock import Wall
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 BUSY_SECONDS = 20.0
 
@@ -28,6 +30,9 @@ class Channel:
     """A connection for one thread at a time. ``connect`` opens the file."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        from sqlalchemy import create_engine
+        from sqlalchemy.pool import NullPool
+
         self._driver = connect()
         self._connection = create_engine("sqlite://", creator=lambda: self._driver, poolclass=NullPool).connect()
         self._is_full = False
@@ -87,6 +92,13 @@ def open_writer(path: Path, wall: Wall) -> sqlite3.Connection:
     """A connection that may write; creates the file where it is missing."""
     connection = _connect(path, "mode=rwc")
     _turn_on_wal(connection, wall)
+    connection.execute("PRAGMA synchronous = NORMAL")
+    return connection
+
+
+def open_kept(path: Path) -> sqlite3.Connection:
+    """A connection that may write to a state that is there; an OperationalError where none is."""
+    connection = _connect(path, "mode=rw")
     connection.execute("PRAGMA synchronous = NORMAL")
     return connection
 

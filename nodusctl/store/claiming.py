@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ from nodusctl.ports.journal import Claim, StaleClaim
 from nodusctl.store import journaling
 from nodusctl.store.schema import CLAIMS
 from nodusctl.store.seats import Seat, Wish, beaten, seated
-from nodusctl.store.statements import Statement
+from nodusctl.store.statements import Row, Statement
 from nodusctl.store.statements import put as replacing
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def _seat(connection: Connection, object_uid: str) -> Seat | None:
     return _read(row) if row is not None else None
 
 
-def _read(row: sqlite3.Row) -> Seat:
+def _read(row: Row) -> Seat:
     return Seat(
         object_uid=row["object_uid"],
         fence=row["fence"],
@@ -114,7 +113,7 @@ def holder_row(holder: Holder) -> dict[str, object]:
     }
 
 
-def read_holder(row: sqlite3.Row) -> Holder:
+def read_holder(row: Row) -> Holder:
     """A holder from columns."""
     return Holder(
         user=row["user"], host=row["host"], pid=row["pid"], start_ticks=row["start_ticks"], boot_id=row["boot_id"], command=row["command"]

@@ -12,9 +12,10 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DatabaseError, IntegrityError
@@ -23,9 +24,10 @@ from nodusctl.base.clock import Wall
 from nodusctl.store import faults, migrating
 from nodusctl.store.channels import Channel, open_reader, open_writer
 from nodusctl.store.location import prepare_folder
-from nodusctl.store.schema import REVISION, VERSION
+from nodusctl.store.revision import REVISION
+from nodusctl.store.schema import VERSION
 
-_MAGIC = b"SQLite format 3\x00"
+T = TypeVar("T")
 
 
 class Database:
@@ -37,6 +39,18 @@ class Database:
         self._idle_readers: list[Channel] = []
         self._writing = threading.Lock()
         self._is_current = False
+
+    @property
+    def place(self) -> str:
+        return str(self.path)
+
+    def reading(self, question: Callable[[Connection], T], when_missing: T) -> T:
+        with self.read() as connection:
+            return question(connection) if connection is not None else when_missing
+
+    def changing(self, act: Callable[[Connection], T], *, is_durable: bool = True) -> T:
+        with self.write(is_durable=is_durable) as connection:
+            return act(connection)
 
     @contextmanager
     def read(self) -> Iterator[Connection | None]:
@@ -84,25 +98,26 @@ class Database:
         self._writer = None
 
     def _has_content(self) -> bool:
-        """True for a file with bytes in it; UserError where they aren't SQLite's."""
+        """True for a file with bytes in it.
+
+        Whether they are SQLite's is for SQLite to say: to open the file and close it ourselves would give up the locks of every connection
+        of this process (POSIX advisory locks), and another process would then fold away the log they still use.
+        """
         if self._is_current:
             return True
         try:
-            with self.path.open("rb") as stream:
-                start = stream.read(len(_MAGIC))
+            return self.path.stat().st_size > 0
         except (FileNotFoundError, NotADirectoryError):
             return False
         except OSError as problem:
             raise faults.not_usable(self.path, problem.strerror or str(problem)) from None
-        if start and start != _MAGIC:
-            raise faults.not_a_state(self.path, "it is not a SQLite file")
-        return bool(start)
 
     def _create_file(self) -> None:
         try:
             prepare_folder(self.path)
-            # 0600 from its first byte on; the log files take the same mode.
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+            # 0600 from its first byte on; the log files take the same mode. Only one that is new is opened and closed (see above).
+            with suppress(FileExistsError):
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         except OSError as problem:
             raise faults.not_usable(self.path, problem.strerror or str(problem)) from None
 

@@ -37,8 +37,9 @@ def consume(connection: Connection, vault: Vault, consumption: Consumption) -> i
         serial=serial,
         plan_hash=consumption.plan_hash,
         plan_id=consumption.plan_id,
+        addresses=consumption.action_addresses,
     )
-    operations.note(connection, operation, has_moved_serial=has_moved, addresses=consumption.action_addresses)
+    operations.note(connection, operation, has_moved_serial=has_moved)
     return serial
 
 

@@ -5,7 +5,6 @@ A removed record takes its status along and leaves its name: the journal and the
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -20,7 +19,7 @@ from nodusctl.store.basis import changed_uid, moves_serial
 from nodusctl.store.codec import decode, encode
 from nodusctl.store.freetext import without_secrets
 from nodusctl.store.schema import NAMES, RECORDS, STATE, STATUSES
-from nodusctl.store.statements import Statement, among, listed, put
+from nodusctl.store.statements import Row, Statement, among, listed, put
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -39,7 +38,7 @@ _ALL_STATUSES, _STATUSES_OF = Statement(_statuses), Statement(_statuses.where(am
 _NAME_OF = Statement(select(NAMES.c.kind, NAMES.c.name).where(NAMES.c.uid == bindparam("which")))
 
 
-def head(connection: Connection) -> sqlite3.Row | None:
+def head(connection: Connection) -> Row | None:
     """The state's row; None before the first consumption."""
     return _HEAD.first(connection)
 

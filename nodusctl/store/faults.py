@@ -6,6 +6,7 @@ from pathlib import Path
 
 from nodusctl.base.diagnostics import error
 from nodusctl.base.exits import ExitCode, UserError
+from nodusctl.base.urls import without_password
 
 
 def bad_url(url: str) -> UserError:
@@ -14,7 +15,8 @@ def bad_url(url: str) -> UserError:
         error(
             "Invalid",
             "The state's URL is not usable.",
-            f"Got {url!r}; a state is a SQLite file: sqlite:///PATH, relative to the project, or sqlite:////PATH from the root.",
+            f"Got {without_password(url)!r}; a state is a SQLite file (sqlite:///PATH, relative to the project, or sqlite:////PATH from "
+            "the root), or lies on a PostgreSQL server (postgresql://USER@HOST/DATABASE).",
             "Set it in nodusctl.yaml:\n  state: sqlite:///.nodus/state.db",
             field="state",
         )
@@ -33,25 +35,25 @@ def not_a_state(path: Path, why: str) -> UserError:
     )
 
 
-def newer_schema(path: Path, revision: str) -> UserError:
+def newer_schema(place: Path | str, revision: str) -> UserError:
     """A newer nodusctl has written the state."""
     return UserError(
         error(
             "StateNewer",
             "The state was written by a newer nodusctl.",
-            f"{path} has schema revision {revision}, which this version doesn't know. Nothing was changed.",
+            f"{place} has schema revision {revision}, which this version doesn't know. Nothing was changed.",
             "Upgrade this installation:\n  pip install --upgrade nodusctl",
         )
     )
 
 
-def older_schema(path: Path) -> UserError:
+def older_schema(place: Path | str) -> UserError:
     """A reader can't bring the schema up."""
     return UserError(
         error(
             "StateOlder",
             "The state was written by an older nodusctl and must be brought up first.",
-            f"{path}: a command that only reads never changes the file.",
+            f"{place}: a command that only reads never changes it.",
             "Run a command that writes; it brings the state up in one transaction:\n  nodusctl apply",
         )
     )
@@ -106,15 +108,88 @@ def wrong_key(source: str) -> UserError:
     )
 
 
-def missing_key(path: Path | None) -> UserError:
+def missing_key(path: Path | None, *, is_team: bool = False) -> UserError:
     """Something is sealed and its key isn't here."""
-    where = f"There is no key file at {path}" if path else "No key file is configured"
+    if is_team:
+        return UserError(
+            error(
+                "StateKeyMissing",
+                "You have no key to this state yet.",
+                "The state is a team's: it holds its key once for each member, and none of the keys on this computer is a member's.",
+                "Make a pair and have a member let you in with its public half:\n"
+                "  nodusctl state keys new\n  nodusctl state keys add NAME PUBLIC-KEY",
+            )
+        )
+    where = f"There is no key file at {path}" if path else "No key is configured"
     return UserError(
         error(
             "StateKeyMissing",
             "The state's encryption key is not on this computer.",
             f"{where}, and NODUSCTL_STATE_KEY is not set; a new key would open nothing.",
-            "Copy the key file from the computer that made the state, or set NODUSCTL_STATE_KEY to its content.",
+            "Copy the key file from the computer that made the state, or set NODUSCTL_STATE_KEY to its content. Where several people work, "
+            "let the state hold its key for each of them, there where the key is:\n  nodusctl state keys init",
+        )
+    )
+
+
+def no_member(public: str) -> UserError:
+    """This person has a pair, but the state holds no copy of its key for it."""
+    return UserError(
+        error(
+            "StateKeyWrong",
+            "You are not among the members of this state.",
+            f"It holds no copy of its key for {public}: nobody has added it, or it was removed. Nothing was changed.",
+            f"Have a member let you in:\n  nodusctl state keys add NAME {public}",
+        )
+    )
+
+
+def member_key_alone(source: str) -> UserError:
+    """Half a pair, where the state has no members."""
+    return UserError(
+        error(
+            "StateKeyWrong",
+            "A member's key opens a team's state only, and this state has no members.",
+            f"The key from {source} is the secret half of a pair. Nothing was changed.",
+            "Give this state a key of its own, or make it a team's where its key is:\n  nodusctl state keys init",
+        )
+    )
+
+
+def bad_member_key(source: str, why: str) -> UserError:
+    """Not the half of a pair it says it is."""
+    return UserError(
+        error(
+            "StateKeyWrong",
+            "A member's key can't be read.",
+            f"The key from {source}: {why}.",
+            "Copy it again, whole. Where it is lost, make another pair and have a member let you in:\n  nodusctl state keys new",
+        )
+    )
+
+
+def keyring_missing() -> UserError:
+    """The extra isn't installed."""
+    return UserError(
+        error(
+            "StateKeyMissing",
+            "The keyring can't be opened: its library is not installed.",
+            "stateKeySource says keyring, and keyring can't be imported by the Python that runs nodusctl.",
+            "Install the extra:\n  pip install 'nodusctl[keyring]'",
+            field="stateKeySource",
+        )
+    )
+
+
+def keyring_refused(why: str) -> UserError:
+    """No desktop, or a keyring that stays shut."""
+    return UserError(
+        error(
+            "StateKeyMissing",
+            "The keyring can't be opened.",
+            f"{why.rstrip('.')}. cron, CI and a login without a desktop have none.",
+            "Keep the key in a file there:\n  export NODUSCTL_STATE_KEY_SOURCE=file",
+            field="stateKeySource",
         )
     )
 

@@ -17,17 +17,22 @@ from nodusctl.base.ids import Address
 from nodusctl.base.money import Money
 from nodusctl.ledger.entries import Entry
 from nodusctl.ledger.room import HoldGuard, Tally, room_under
+from nodusctl.lifecycle.news import overrun, save_failure
+from nodusctl.lifecycle.passing import brief_of
 from nodusctl.ports.books import Books
 from nodusctl.ports.claims import Holder
 from nodusctl.ports.journal import Change, Claim, Closing, Consumption, JournalRow, Opening, OperationNote, StoredObject
-from nodusctl.ports.passes import PassNote
+from nodusctl.ports.keys import StateKeys
+from nodusctl.ports.passes import Glance, PassNote
 from nodusctl.state.records import Record
 from nodusctl.state.snapshot import Snapshot
 from nodusctl.store.basis import refuse_stale
 from nodusctl.store.book import Book
+from nodusctl.store.key_keeping import KeyKeeper
 from nodusctl.store.memory_books import MemoryBooks
 from nodusctl.store.memory_changes import changed, consumed, ground, step_closed, step_opened
 from nodusctl.store.memory_claims import MemoryClaims
+from nodusctl.store.memory_keys import MemoryKeyedStore
 from nodusctl.store.sealing import KeyMaterial, Vault
 
 
@@ -48,10 +53,18 @@ class Shelf:
 
 
 class MemoryPasses:
-    """Passes that live as long as the process."""
+    """Passes that live as long as the process, over the state on ``shelf``."""
 
-    def __init__(self) -> None:
+    def __init__(self, shelf: Shelf | None = None) -> None:
+        self._shelf = shelf or Shelf()
         self._notes: list[PassNote] = []
+
+    def glance(self) -> Glance:
+        snapshot = self._shelf.book.snapshot()
+        return Glance(lineage=snapshot.lineage, briefs=tuple(brief_of(one) for one in snapshot))
+
+    def may_be_news(self) -> bool:
+        return any(overrun(one) is not None or save_failure(one.status) is not None for one in self._shelf.book.snapshot())
 
     def note(self, one: PassNote) -> None:
         self._notes.append(one)
@@ -64,9 +77,14 @@ class MemoryState:
     """One state in memory. ``claims`` gives any number of processes' views of it."""
 
     def __init__(self, *, key: KeyMaterial, wall: Wall, place: Mapping[str, str] | None = None, is_read_only: bool = False) -> None:
-        self._shelf, self._wall = Shelf(is_read_only=is_read_only), wall
-        self.passes = MemoryPasses()
-        self.journal = MemoryJournal(self._shelf, Vault(key, may_create=not is_read_only), wall, place or {})
+        self._shelf, self._wall, self._place = Shelf(is_read_only=is_read_only), wall, place or {}
+        self.passes = MemoryPasses(self._shelf)
+        self.journal, self.keys = self.seen_with(key, may_create=not is_read_only)
+
+    def seen_with(self, key: KeyMaterial, *, may_create: bool = True) -> tuple[MemoryJournal, StateKeys]:
+        """The state as somebody with these keys sees it."""
+        vault = Vault(key, may_create=may_create)
+        return MemoryJournal(self._shelf, vault, self._wall, self._place), KeyKeeper(MemoryKeyedStore(self._shelf), vault)
 
     def claims(self, holder: Holder) -> MemoryClaims:
         """Claims as ``holder`` takes them."""
@@ -157,10 +175,10 @@ class MemoryJournal:
 
     def secret(self, name: str) -> str | None:
         book = self._book
-        return self._vault.open(book.key_check, name, book.sealed[name]) if name in book.sealed else None
+        return self._vault.open(book.ring, name, book.sealed[name]) if name in book.sealed else None
 
     def fingerprint_secret(self, value: str) -> str:
-        return self._vault.fingerprint(self._book.key_check, value)
+        return self._vault.fingerprint(self._book.ring, value)
 
     def facts(self) -> Mapping[str, Any]:
         return {**self._place, **self._book.facts()}

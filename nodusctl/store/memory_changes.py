@@ -36,7 +36,7 @@ def consumed(book: Book, vault: Vault, consumption: Consumption) -> Book:
     refuse_stale(consumption, ground(book, consumption))
     book = replace(book, lineage=consumption.lineage, project=book.project or consumption.project)
     book = _sealed(book, vault, consumption.sealed)
-    book = _with_statuses(book, consumption.statuses)
+    book = with_statuses(book, consumption.statuses)
     book, has_moved = _with_records(book, consumption.records)
     book = _with_entries(appended(book, consumption.events), consumption.entries)
     note = OperationNote(
@@ -47,6 +47,7 @@ def consumed(book: Book, vault: Vault, consumption: Consumption) -> Book:
         serial=book.serial,
         plan_hash=consumption.plan_hash,
         plan_id=consumption.plan_id,
+        addresses=consumption.action_addresses,
     )
     return _logged(book, note, has_moved_serial=has_moved)
 
@@ -62,7 +63,7 @@ def step_opened(book: Book, vault: Vault, opening: Opening) -> Book:
     book = _sealed(book, vault, opening.sealed)
     book = _with_intent(book, opening.intent)
     book = _with_entries(appended(book, opening.events), opening.entries)
-    return _with_statuses(book, opening.statuses)
+    return with_statuses(book, opening.statuses)
 
 
 def step_closed(book: Book, vault: Vault, closing: Closing, at: datetime) -> Book:
@@ -75,7 +76,7 @@ def step_closed(book: Book, vault: Vault, closing: Closing, at: datetime) -> Boo
             raise StaleClaim(f"intent {closing.intent.id} is not open")
         book = _with_intent(book, closing.intent)
     book = _with_entries(appended(book, closing.events), closing.entries)
-    book, has_moved = _with_records(_with_statuses(book, closing.statuses), closing.records)
+    book, has_moved = _with_records(with_statuses(book, closing.statuses), closing.records)
     return _logged(book, step_note(book.serial, seat.holder.command, closing, at), has_moved_serial=True) if has_moved else book
 
 
@@ -140,7 +141,8 @@ def _with_intent(book: Book, intent: Intent) -> Book:
     return replace(book, intents={**book.intents, intent.id: without_secrets(intent)})
 
 
-def _with_statuses(book: Book, statuses: Mapping[str, ObjectStatus]) -> Book:
+def with_statuses(book: Book, statuses: Mapping[str, ObjectStatus]) -> Book:
+    """The Book with these statuses in place of the former ones."""
     if not statuses:
         return book
     cleaned = {uid: without_secrets(status) for uid, status in statuses.items()}
@@ -168,7 +170,7 @@ def _with_records(book: Book, changes: Sequence[RecordChange]) -> tuple[Book, bo
 
 def _sealed(book: Book, vault: Vault, values: Mapping[str, str], forgotten: Sequence[str] = ()) -> Book:
     kept = {name: value for name, value in book.sealed.items() if name not in forgotten}
-    closed = vault.close(book.key_check, values) if values else {}
+    closed = vault.close(book.ring, values) if values else {}
     return replace(book, sealed={**kept, **closed}, key_check=book.key_check or vault.used_check)
 
 

@@ -11,23 +11,30 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import insert, text
 
-from nodusctl.store.schema import METADATA, REVISION, VERSION
+from nodusctl.store.revision import REVISION
+from nodusctl.store.rules import current_row
+from nodusctl.store.schema import METADATA, VERSION
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 SCRIPTS = Path(__file__).parent / "migrations"
+_TABLES = {
+    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table'",
+    "postgresql": "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()",
+}
 
 
 def create(connection: Connection) -> None:
     """All tables at the newest revision."""
     METADATA.create_all(connection, checkfirst=False)
     connection.execute(insert(VERSION).values(version_num=REVISION))
+    _tell_writers(connection)
 
 
 def tables_of(connection: Connection) -> frozenset[str]:
     """Names of the tables there are."""
-    return frozenset(connection.execute(text("SELECT name FROM sqlite_master WHERE type = 'table'")).scalars())
+    return frozenset(connection.execute(text(_TABLES[connection.dialect.name])).scalars())
 
 
 def revision_of(connection: Connection) -> str:
@@ -51,6 +58,12 @@ def upgrade(connection: Connection) -> None:
     from alembic import command
 
     command.upgrade(_configuration(connection), "head")
+    _tell_writers(connection)
+
+
+def _tell_writers(connection: Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        connection.execute(text(current_row(REVISION)))
 
 
 def _configuration(connection: Connection | None) -> Any:

@@ -6,28 +6,35 @@ project starts fast and writes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from nodusctl.base.clock import Wall
 from nodusctl.ports.claims import Claims, Holder
 from nodusctl.ports.journal import Journal
+from nodusctl.ports.keys import StateKeys
 from nodusctl.ports.passes import Passes
 from nodusctl.store.holders import this_holder
 from nodusctl.store.location import is_missing, path_of
+from nodusctl.store.postgres_place import PostgresPlace, is_postgres, require_driver
 from nodusctl.store.sealing import KeyMaterial, Vault
+
+if TYPE_CHECKING:
+    from nodusctl.store.databases import Database
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """One state, open. ``path`` is its file; ``close`` gives the connections back and may be left out."""
+    """One state, open. ``path`` is its file, None on a server; ``close`` gives the connections back and may be left out."""
 
     journal: Journal
     claims: Claims
     passes: Passes
-    path: Path
+    keys: StateKeys
+    path: Path | None
     close: Callable[[], None]
 
     def __enter__(self) -> State:
@@ -40,39 +47,62 @@ class State:
 def open_state(
     url: str, *, root: Path, key: KeyMaterial, wall: Wall, holder_command: str, read_only: bool = False, holder: Holder | None = None
 ) -> State:
-    """The state at ``url`` (``sqlite:///PATH`` relative to ``root``); nothing is created before the first write.
+    """The state at ``url``: ``sqlite:///PATH`` relative to ``root``, or ``postgresql://…``. Nothing is created before the first write.
 
-    With ``read_only`` every write is a RuntimeError and no byte of the file changes. ``holder`` stands in for this process where a test
-    needs another one. Raises UserError for a URL or a file that can't be a state; a newer schema is told at the first read.
+    With ``read_only`` every write is a RuntimeError and no byte of the state changes. ``holder`` stands in for this process where a test
+    needs another one. Raises UserError for a URL or a file that can't be a state; a server out of reach and a newer schema are told at the
+    first read.
     """
-    path = path_of(url, root)
     holder = holder or this_holder(holder_command)
+    if is_postgres(url):
+        return _postgres(url, key, wall, holder, read_only=read_only)
+    path = path_of(url, root)
     if read_only and is_missing(path):
         return _empty(path, url, key, wall, holder)
     return _sqlite(path, url, key, wall, holder, read_only=read_only)
+
+
+def state_in(database: Database, *, place: Mapping[str, str], key: KeyMaterial, wall: Wall, holder: Holder, path: Path | None) -> State:
+    """The state in ``database``; ``wall`` is the time its claims and locks go by, ``place`` what its facts say of where it is."""
+    from nodusctl.store.key_keeping import KeyKeeper
+    from nodusctl.store.passes import TablePasses
+    from nodusctl.store.table_claims import TableClaims
+    from nodusctl.store.table_journal import TableJournal
+    from nodusctl.store.table_keys import TableKeyedStore
+
+    vault = Vault(key, may_create=not database.is_read_only)
+    return State(
+        journal=TableJournal(database, vault, wall, place),
+        claims=TableClaims(database, wall, holder),
+        passes=TablePasses(database),
+        keys=KeyKeeper(TableKeyedStore(database), vault),
+        path=path,
+        close=database.close,
+    )
 
 
 def _empty(path: Path, url: str, key: KeyMaterial, wall: Wall, holder: Holder) -> State:
     from nodusctl.store.memory import MemoryState
 
     memory = MemoryState(key=key, wall=wall, place={"url": url, "path": str(path)}, is_read_only=True)
-    return State(journal=memory.journal, claims=memory.claims(holder), passes=memory.passes, path=path, close=_nothing)
+    return State(journal=memory.journal, claims=memory.claims(holder), passes=memory.passes, keys=memory.keys, path=path, close=_nothing)
 
 
 def _sqlite(path: Path, url: str, key: KeyMaterial, wall: Wall, holder: Holder, *, read_only: bool) -> State:
     from nodusctl.store.connections import Database
-    from nodusctl.store.passes import SqlitePasses
-    from nodusctl.store.sqlite_claims import SqliteClaims
-    from nodusctl.store.sqlite_journal import SqliteJournal
 
     database = Database(path, wall, is_read_only=read_only)
-    return State(
-        journal=SqliteJournal(database, Vault(key, may_create=not read_only), wall, url),
-        claims=SqliteClaims(database, wall, holder),
-        passes=SqlitePasses(database),
-        path=path,
-        close=database.close,
-    )
+    return state_in(database, place={"url": url, "path": str(path)}, key=key, wall=wall, holder=holder, path=path)
+
+
+def _postgres(url: str, key: KeyMaterial, wall: Wall, holder: Holder, *, read_only: bool) -> State:
+    place = PostgresPlace(url, f"{holder.user}@{holder.host} {holder.command}")
+    require_driver()
+    from nodusctl.store.postgres_database import PostgresDatabase, ServerWall
+
+    database = PostgresDatabase(place, wall, is_read_only=read_only)
+    shared = ServerWall(wall, database.ahead)
+    return state_in(database, place={"url": place.shown}, key=key, wall=shared, holder=holder, path=None)
 
 
 def _nothing() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sqlalchemy import bindparam, insert, select
@@ -13,7 +11,7 @@ from nodusctl.base.timestamps import format_time, parse_time
 from nodusctl.ports.journal import OperationNote
 from nodusctl.store.freetext import without_secrets
 from nodusctl.store.schema import OPERATIONS
-from nodusctl.store.statements import Statement
+from nodusctl.store.statements import Row, Statement
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -24,7 +22,7 @@ _THAT_MOVED = Statement(_newest_first.where(OPERATIONS.c.has_moved_serial).limit
 _CONSUMED_BY = Statement(_newest_first.where(OPERATIONS.c.plan_id == bindparam("plan"), OPERATIONS.c.plan_hash == bindparam("digest")))
 
 
-def note(connection: Connection, operation: OperationNote, *, has_moved_serial: bool, addresses: Sequence[str] = ()) -> None:
+def note(connection: Connection, operation: OperationNote, *, has_moved_serial: bool) -> None:
     """Write one operation."""
     operation = without_secrets(operation)
     row = {
@@ -36,7 +34,7 @@ def note(connection: Connection, operation: OperationNote, *, has_moved_serial: 
         "has_moved_serial": has_moved_serial,
         "plan_hash": operation.plan_hash,
         "plan_id": operation.plan_id,
-        "addresses": json.dumps(list(addresses)),
+        "addresses": json.dumps(list(operation.addresses)),
     }
     _ADD.change(connection, **row)
 
@@ -52,7 +50,7 @@ def consumed_by(connection: Connection, plan_hash: str, plan_id: str) -> Operati
     return _note(row) if row is not None else None
 
 
-def _note(row: sqlite3.Row) -> OperationNote:
+def _note(row: Row) -> OperationNote:
     return OperationNote(
         operation_id=row["id"],
         command=row["command"],
@@ -61,4 +59,5 @@ def _note(row: sqlite3.Row) -> OperationNote:
         serial=row["serial"],
         plan_hash=row["plan_hash"],
         plan_id=row["plan_id"],
+        addresses=tuple(json.loads(row["addresses"])),
     )

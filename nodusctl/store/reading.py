@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import gc
-import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import func, select
 
 from nodusctl.base.ids import Address
 from nodusctl.base.money import ZERO, Money
+from nodusctl.base.uncollected import uncollected
 from nodusctl.ports.journal import StoredObject
 from nodusctl.state.snapshot import Snapshot, Standing
 from nodusctl.state.status import ObjectStatus
 from nodusctl.store import desired, intentions, journaling, money
 from nodusctl.store.basis import CHARGED, HELD
-from nodusctl.store.schema import ATTEMPTS, ENTRIES, JOURNAL, RECORDS, REVISION
+from nodusctl.store.revision import REVISION
+from nodusctl.store.schema import ATTEMPTS, ENTRIES, JOURNAL, RECORDS
+from nodusctl.store.statements import Row
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -32,23 +32,11 @@ def snapshot(connection: Connection) -> Snapshot:
     head = desired.head(connection)
     if head is None:
         return Snapshot()
-    with _uncollected():
+    with uncollected():
         return _standings(connection, head)
 
 
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Thousands of new objects make the cyclic collector walk all of them again and again: it doubles the time of 10,000 records."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-def _standings(connection: Connection, head: sqlite3.Row) -> Snapshot:
+def _standings(connection: Connection, head: Row) -> Snapshot:
     statuses, sums = desired.statuses(connection), money.sums(connection)
     touched = intentions.touched(intentions.open_ones(connection))
     standings: dict[Address, Standing] = {}
@@ -66,6 +54,11 @@ def _standings(connection: Connection, head: sqlite3.Row) -> Snapshot:
 
 def stored(connection: Connection, uids: Sequence[str]) -> Mapping[str, StoredObject]:
     """All that is stored about each of ``uids`` that has a record."""
+    with uncollected():
+        return _stored(connection, uids)
+
+
+def _stored(connection: Connection, uids: Sequence[str]) -> Mapping[str, StoredObject]:
     statuses = desired.statuses(connection, uids)
     attempts = by_uid(journaling.attempts(connection, uids), lambda attempt: attempt.owner_uid)
     intents = by_uid(intentions.open_ones(connection, uids), lambda intent: intent.object_uid)

@@ -2,7 +2,7 @@
 
     class TestMine(StoreConformance):
         def make_store(self, tmp_path, wall):
-            return StoreUnderTest(journal=…, claims_of=…, wall=wall)
+            return StoreUnderTest(journal=…, claims_of=…, wall=wall, seen_with=…)
 
 The values it stores and the processes it makes up are in ``store_hooks``.
 """
@@ -17,6 +17,7 @@ from nodusctl.ports.journal import Closing
 from nodusctl.state.status import ObjectStatus
 from nodusctl.testing.store_commit_rules import CommitRules
 from nodusctl.testing.store_hooks import NOON, MovedWall, StoreHooks, StoreUnderTest, a_capture, a_consumption, an_intent, an_opening
+from nodusctl.testing.store_key_rules import KeyRules
 from nodusctl.testing.store_lock_rules import LockRules
 from nodusctl.testing.store_money_rules import MoneyRules
 from nodusctl.testing.store_plan_rules import PlanRules
@@ -88,5 +89,5 @@ def _worded(store: StoreUnderTest) -> list[OutcomeUnknown | Remarked]:
     return [row.event for row in store.journal.events() if isinstance(row.event, OutcomeUnknown | Remarked)]
 
 
-class StoreConformance(CommitRules, PlanRules, StepRules, MoneyRules, LockRules, SecretRules):
+class StoreConformance(CommitRules, PlanRules, StepRules, MoneyRules, LockRules, SecretRules, KeyRules):
     """All rules; see the module."""

@@ -21,8 +21,10 @@ from nodusctl.base.money import Money
 from nodusctl.ledger.entries import AVAILABLE, Entry, EntryKind, Posting, charged, held
 from nodusctl.ports.claims import Claims, Holder
 from nodusctl.ports.journal import Claim, Consumption, Journal, Opening
+from nodusctl.ports.keys import StateKeys
 from nodusctl.state.records import PutRecord, Record
 from nodusctl.store.holders import this_holder
+from nodusctl.store.sealing import KeyMaterial
 
 NOON = datetime(2026, 10, 26, 12, 0, 0, 123456, tzinfo=UTC)
 LIMIT = timedelta(minutes=2)
@@ -49,12 +51,24 @@ class MovedWall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SeenState:
+    """A state as one person's process sees it, with the keys that person has."""
+
+    journal: Journal
+    keys: StateKeys
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoreUnderTest:
-    """One store as several processes see it: ``claims_of`` gives one process's view, all over the same state."""
+    """One store as several processes see it, all over the same state.
+
+    ``claims_of`` gives one process's view; ``seen_with`` that of somebody who has other keys.
+    """
 
     journal: Journal
     claims_of: Callable[[Holder], Claims]
     wall: MovedWall
+    seen_with: Callable[[KeyMaterial], SeenState]
 
     @property
     def claims(self) -> Claims:

@@ -110,7 +110,7 @@ class StepRules(StoreHooks):
         store.found()
         claim = store.claim()
         store.journal.open(an_opening(claim))
-        with pytest.raises(Exception, match=r"UNIQUE|twice"):
+        with pytest.raises(Exception, match=r"(?i)unique|twice"):
             store.journal.open(replace(an_opening(claim, number=2), entries=(a_hold(),)))
         assert (store.journal.open_intents(), len(store.journal.attempts()), store.journal.entries()) == ((an_intent(),), 1, (a_hold(),))
 

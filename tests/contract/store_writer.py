@@ -1,4 +1,4 @@
-"""Another process at a state: started by the tests with the state's root and what to do there. Ends by itself within seconds."""
+"""Another process at a state: started by the tests with the state's root, what to do there, and its URL. Ends by itself within seconds."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pathlib import Path
 from nodusctl.attempts.intents import IntentState
 from nodusctl.base.clock import SystemWall
 from nodusctl.ports.journal import Closing, Stale
+from nodusctl.ports.keys import KeyChange
 from nodusctl.store.opening import State, open_state
 from nodusctl.store.sealing import KeyMaterial
-from nodusctl.testing.store_hooks import LIMIT, STATE_KEY, a_capture, a_consumption, an_opening
+from nodusctl.testing.store_hooks import LIMIT, NOON, STATE_KEY, a_capture, a_consumption, an_opening
 
 TURNS = 15
 
 
 def opened(root: Path, *, read_only: bool = False) -> State:
     key = KeyMaterial(text=STATE_KEY)
-    return open_state(
-        "sqlite:///.nodus/state.db", root=root, key=key, wall=SystemWall(), holder_command="nodusctl apply", read_only=read_only
-    )
+    url = sys.argv[3] if len(sys.argv) > 3 else "sqlite:///.nodus/state.db"
+    return open_state(url, root=root, key=key, wall=SystemWall(), holder_command="nodusctl apply", read_only=read_only)
 
 
 def read_nothing(root: Path) -> None:
@@ -73,8 +73,20 @@ def claim_in_turns(root: Path) -> None:
         state.claims.drop(claim)
 
 
+def rotate(root: Path) -> None:
+    """Ada's key, again and again."""
+    url = sys.argv[3]
+    key = KeyMaterial(path=root / "ada/state.key", member_path=root / "ada/member.key")
+    state = open_state(url, root=root, key=key, wall=SystemWall(), holder_command="nodusctl state keys rotate")
+    print("working", flush=True)
+    give_up_at = time.monotonic() + 60
+    while time.monotonic() < give_up_at:
+        state.keys.rotate(KeyChange(by="ada@lab1", at=NOON))
+
+
 if __name__ == "__main__":
     acts = {
+        "rotate": rotate,
         "read-nothing": read_nothing,
         "open-and-hang": open_and_hang,
         "steps": steps,

@@ -22,6 +22,7 @@ from nodusctl.ports.journal import Closing, Stale
 from nodusctl.store import channels, connections, migrating
 from nodusctl.store.codec import encode
 from nodusctl.store.opening import State, open_state
+from nodusctl.store.revision import REVISION
 from nodusctl.store.sealing import KeyMaterial
 from nodusctl.testing.store_hooks import LIMIT, STATE_KEY, MovedWall, a_capture, a_consumption, a_hold, an_intent, an_opening
 
@@ -193,7 +194,7 @@ class TestSchema:
         engine = create_engine(f"sqlite:///{tmp_path}/migrated.db")
         with engine.begin() as connection:
             migrating.upgrade(connection)
-            assert migrating.revision_of(connection) == "0003"
+            assert migrating.revision_of(connection) == REVISION
         engine.dispose()
         fresh, migrated = schema(tmp_path / ".nodus/state.db"), schema(tmp_path / "migrated.db")
         assert [row for row in migrated if row[1] != "alembic_version"] == [row for row in fresh if row[1] != "alembic_version"]
@@ -288,6 +289,21 @@ class TestSchema:
         assert refusal.value.diagnostics[0].code == "StateOlder"
         with opened(tmp_path) as state:
             assert state.journal.snapshot().serial == 1
+
+    def test_opening_a_state_twice_gives_up_no_lock_of_the_first(self, tmp_path: Path) -> None:
+        """Else a process that comes and goes believes itself alone, and takes the log away that the first one still writes to."""
+        first = a_state(tmp_path)
+        log = tmp_path / ".nodus/state.db-wal"
+        before = log.stat().st_ino
+        with opened(tmp_path) as second:
+            assert second.journal.exists()
+            comes_and_goes = (
+                f"import sqlite3; c = sqlite3.connect({str(first.path)!r}); c.execute('SELECT * FROM state').fetchall(); c.close()"
+            )
+            subprocess.run([sys.executable, "-c", comes_and_goes], check=True)
+            assert log.exists(), "the log was folded away under both of them"
+            assert log.stat().st_ino == before
+        first.close()
 
     def test_a_busy_state_is_told(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(channels, "BUSY_SECONDS", 0.05)

@@ -7,13 +7,17 @@ import socket
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from nodusctl.ports.claims import Holder, Liveness
+from nodusctl.store import holders
 from nodusctl.store.holders import boot_id, liveness, shown, this_holder
 
 ME = this_holder("nodusctl apply")
+BOOT, NAMESPACE, MACHINE = ME.boot_id.split("/")
+EARLIER = "0b00t000-0000-4000-8000-000000000001"
 
 
 def test_this_process_is_alive() -> None:
@@ -31,6 +35,10 @@ def test_this_process_is_alive() -> None:
         pytest.param(replace(ME, pid=2**22 + 1), Liveness.DEAD, id="nobody has the pid"),
         pytest.param(replace(ME, host="elsewhere", boot_id="its boot"), Liveness.UNKNOWN, id="another host"),
         pytest.param(replace(ME, host="elsewhere", boot_id="", pid=2**22 + 1), Liveness.UNKNOWN, id="another host, boot not known"),
+        pytest.param(replace(ME, boot_id=BOOT), Liveness.ALIVE, id="written by an older version"),
+        pytest.param(replace(ME, boot_id=f"{BOOT}/1/{MACHINE}"), Liveness.UNKNOWN, id="a container of this computer, with pids of its own"),
+        pytest.param(replace(ME, boot_id=f"{EARLIER}/{NAMESPACE}/another"), Liveness.UNKNOWN, id="another computer of the same name"),
+        pytest.param(replace(ME, boot_id=f"{EARLIER}/{NAMESPACE}/"), Liveness.UNKNOWN, id="same name, and nobody knows which computer"),
         pytest.param(replace(ME, host="renamed"), Liveness.ALIVE, id="this boot under a new host name"),
         pytest.param(replace(ME, boot_id="", start_ticks=0), Liveness.ALIVE, id="only the pid is known"),
     ],
@@ -47,3 +55,17 @@ def test_an_ended_process_nobody_has_reaped_is_dead() -> None:
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
     assert liveness(holder) is Liveness.DEAD
     child.communicate()
+
+
+def test_a_computer_that_was_started_again_knows_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "machine-id").write_text("4f1c0a0b5b7c4a5e9d6a3c2b1a0f9e8d\n")
+    monkeypatch.setattr(holders, "_MACHINE_ID", tmp_path / "machine-id")
+    holders.boot_id.cache_clear()
+    here = holders.boot_id()
+    machine = here.rpartition("/")[2]
+    assert len(machine) == 16
+    assert "4f1c" not in here
+    earlier = replace(ME, boot_id=f"{EARLIER}/{NAMESPACE}/{machine}")
+    assert liveness(earlier) is Liveness.DEAD
+    assert liveness(replace(earlier, host="copied-disk")) is Liveness.UNKNOWN
+    holders.boot_id.cache_clear()

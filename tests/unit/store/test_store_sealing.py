@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from nodusctl.base.exits import UserError
-from nodusctl.store.sealing import KeyMaterial, Seal, find_seal
+from nodusctl.store.sealing import KeyMaterial, find_seal
+from nodusctl.store.seals import Seal
 
 PHRASE = "a phrase of a person"
 

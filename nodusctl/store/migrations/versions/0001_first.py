@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from nodusctl.store.schema import append_only_triggers
+from nodusctl.store.rules import TEXT, WHOLE, append_only, foundation, numbered
 
 revision = "0001"
 down_revision = None
@@ -15,32 +15,38 @@ depends_on = None
 
 def upgrade() -> None:
     """Make every table."""
+    dialect = op.get_bind().dialect.name
+    for statement in foundation() if dialect == "postgresql" else ():
+        op.execute(statement)
     _desired_half()
     _outside_half()
     _ledger()
     _operations_and_locks()
-    op.create_table("sealed", sa.Column("name", sa.Text, primary_key=True), sa.Column("value", sa.LargeBinary, nullable=False))
+    op.create_table("sealed", sa.Column("name", TEXT, primary_key=True), sa.Column("value", sa.LargeBinary, nullable=False))
+    for table in ("journal", "intents", "attempts", "entries", "operations") if dialect == "postgresql" else ():
+        for statement in numbered(table):
+            op.execute(statement)
     for table in ("journal", "entries", "postings"):
-        for statement in append_only_triggers(table):
+        for statement in append_only(table, dialect):
             op.execute(statement)
 
 
 def _text(name: str) -> sa.Column[str]:
-    return sa.Column(name, sa.Text, nullable=False)
+    return sa.Column(name, TEXT, nullable=False)
 
 
 def _number(name: str) -> sa.Column[int]:
-    return sa.Column(name, sa.Integer, nullable=False)
+    return sa.Column(name, WHOLE, nullable=False)
 
 
 def _sequence() -> sa.Column[int]:
-    return sa.Column("sequence", sa.Integer, primary_key=True, autoincrement=True)
+    return sa.Column("sequence", WHOLE, primary_key=True, autoincrement=True)
 
 
 def _desired_half() -> None:
     op.create_table(
         "state",
-        sa.Column("id", sa.Integer, sa.CheckConstraint("id = 1", name=op.f("ck_one_state")), primary_key=True),
+        sa.Column("id", WHOLE, sa.CheckConstraint("id = 1", name=op.f("ck_one_state")), primary_key=True, autoincrement=False),
         _text("lineage"),
         _text("project"),
         _number("serial"),
@@ -50,14 +56,14 @@ def _desired_half() -> None:
     )
     op.create_table(
         "records",
-        sa.Column("uid", sa.Text, primary_key=True),
+        sa.Column("uid", TEXT, primary_key=True),
         _text("kind"),
         _text("name"),
         _text("body"),
         sa.UniqueConstraint("kind", "name", name=op.f("uq_records_kind_name")),
     )
-    op.create_table("names", sa.Column("uid", sa.Text, primary_key=True), _text("kind"), _text("name"))
-    op.create_table("statuses", sa.Column("uid", sa.Text, primary_key=True), _text("body"))
+    op.create_table("names", sa.Column("uid", TEXT, primary_key=True), _text("kind"), _text("name"))
+    op.create_table("statuses", sa.Column("uid", TEXT, primary_key=True), _text("body"))
 
 
 def _outside_half() -> None:
@@ -93,8 +99,8 @@ def _ledger() -> None:
     op.create_index("ix_entries_object_uid", "entries", ["object_uid"])
     op.create_table(
         "postings",
-        sa.Column("entry_id", sa.Text, primary_key=True),
-        sa.Column("position", sa.Integer, primary_key=True),
+        sa.Column("entry_id", TEXT, primary_key=True),
+        sa.Column("position", WHOLE, primary_key=True),
         _text("object_uid"),
         _text("side"),
         _text("account"),
@@ -117,7 +123,7 @@ def _operations_and_locks() -> None:
     op.create_index("ix_operations_plan_id", "operations", ["plan_id"])
     op.create_table(
         "claims",
-        sa.Column("object_uid", sa.Text, primary_key=True),
+        sa.Column("object_uid", TEXT, primary_key=True),
         _number("fence"),
         _text("step"),
         *_holder_columns(),
@@ -126,7 +132,7 @@ def _operations_and_locks() -> None:
     )
     op.create_table(
         "plan_lock",
-        sa.Column("place", sa.Integer, sa.CheckConstraint("place = 1", name=op.f("ck_one_plan_lock")), primary_key=True),
+        sa.Column("place", WHOLE, sa.CheckConstraint("place = 1", name=op.f("ck_one_plan_lock")), primary_key=True, autoincrement=False),
         _text("id"),
         *_holder_columns(),
         *map(_text, ("started_at", "heartbeat_at")),

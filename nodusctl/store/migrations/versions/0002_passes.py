@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from nodusctl.store.rules import TEXT, WHOLE, numbered
+
 revision = "0002"
 down_revision = "0001"
 branch_labels = None
@@ -15,7 +17,9 @@ def upgrade() -> None:
     """Make the table."""
     op.create_table(
         "passes",
-        sa.Column("sequence", sa.Integer, primary_key=True, autoincrement=True),
-        *(sa.Column(name, sa.Text, nullable=False) for name in ("id", "started_at", "ended_at", "host", "seen", "failures", "told")),
+        sa.Column("sequence", WHOLE, primary_key=True, autoincrement=True),
+        *(sa.Column(name, TEXT, nullable=False) for name in ("id", "started_at", "ended_at", "host", "seen", "failures", "told")),
         sqlite_autoincrement=True,
     )
+    for statement in numbered("passes") if op.get_bind().dialect.name == "postgresql" else ():
+        op.execute(statement)

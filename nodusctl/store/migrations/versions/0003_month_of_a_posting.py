@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from nodusctl.store.schema import append_only_triggers
+from nodusctl.store.rules import TEXT, WHOLE, append_only
 
 revision = "0003"
 down_revision = "0002"
@@ -15,23 +15,29 @@ depends_on = None
 
 def upgrade() -> None:
     """Make the table anew: a table that refuses changes can't be filled in place."""
-    op.execute("DROP INDEX ix_postings_sums")
-    op.rename_table("postings", "former_postings")
-    for verb in ("update", "delete"):
-        op.execute(f"DROP TRIGGER postings_refuses_{verb}")
+    is_sqlite = op.get_bind().dialect.name == "sqlite"
+    if is_sqlite:
+        op.execute("DROP INDEX ix_postings_sums")
+        op.rename_table("postings", "former_postings")
+        for verb in ("update", "delete"):
+            op.execute(f"DROP TRIGGER postings_refuses_{verb}")
+    else:
+        # No state on PostgreSQL is older than revision 0004, so there is nothing to carry over.
+        op.drop_table("postings")
     op.create_table(
         "postings",
-        sa.Column("entry_id", sa.Text, primary_key=True),
-        sa.Column("position", sa.Integer, primary_key=True),
-        *(sa.Column(name, sa.Text, nullable=False) for name in ("object_uid", "side", "month", "account")),
+        sa.Column("entry_id", TEXT, primary_key=True),
+        sa.Column("position", WHOLE, primary_key=True),
+        *(sa.Column(name, TEXT, nullable=False) for name in ("object_uid", "side", "month", "account")),
         sa.Column("amount_micro", sa.BigInteger, nullable=False),
     )
-    op.execute(
-        "INSERT INTO postings (entry_id, position, object_uid, side, month, account, amount_micro) "
-        "SELECT p.entry_id, p.position, p.object_uid, p.side, substr(json_extract(e.body, '$.time'), 1, 7), p.account, p.amount_micro "
-        "FROM former_postings AS p JOIN entries AS e ON e.id = p.entry_id"
-    )
-    op.drop_table("former_postings")
+    if is_sqlite:
+        op.execute(
+            "INSERT INTO postings (entry_id, position, object_uid, side, month, account, amount_micro) "
+            "SELECT p.entry_id, p.position, p.object_uid, p.side, substr(json_extract(e.body, '$.time'), 1, 7), p.account, p.amount_micro "
+            "FROM former_postings AS p JOIN entries AS e ON e.id = p.entry_id"
+        )
+        op.drop_table("former_postings")
     op.create_index("ix_postings_sums", "postings", ["object_uid", "side", "month", "amount_micro"])
-    for statement in append_only_triggers("postings"):
+    for statement in append_only("postings", op.get_bind().dialect.name):
         op.execute(statement)

@@ -1,4 +1,4 @@
-"""The Journal on SQLite: every method is one transaction around functions that take its connection."""
+"""The Journal in tables: every method is one transaction around functions that take its connection."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from nodusctl.state.records import Record
 from nodusctl.state.snapshot import Snapshot
 from nodusctl.store import consuming, desired, intentions, journaling, money, operations, reading, sealed_rows, steps
 from nodusctl.store.basis import refuse_stale
-from nodusctl.store.connections import Database
-from nodusctl.store.sealing import Vault
+from nodusctl.store.databases import Database
+from nodusctl.store.sealing import NO_RING, Vault
 from nodusctl.store.tallies import LedgerTally
 
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class SqliteJournal:
-    """One state in one file."""
+class TableJournal:
+    """One state in one database. ``place`` is what its facts say of where that is."""
 
-    def __init__(self, database: Database, vault: Vault, wall: Wall, url: str) -> None:
-        self._database, self._vault, self._wall, self._url = database, vault, wall, url
+    def __init__(self, database: Database, vault: Vault, wall: Wall, place: Mapping[str, str]) -> None:
+        self._database, self._vault, self._wall, self._place = database, vault, wall, place
         self._tally = LedgerTally()
 
     def exists(self) -> bool:
@@ -81,11 +81,11 @@ class SqliteJournal:
 
     @contextmanager
     def books(self) -> Iterator[Books]:
-        from nodusctl.store.auditing import SqliteBooks
+        from nodusctl.store.auditing import TableBooks
         from nodusctl.store.memory_books import NO_BOOKS
 
         with self._database.read() as connection:
-            yield SqliteBooks(connection) if connection is not None else NO_BOOKS
+            yield TableBooks(connection) if connection is not None else NO_BOOKS
 
     def operations(self, limit: int = 50) -> tuple[OperationNote, ...]:
         return self._read(lambda connection: operations.that_moved_serial(connection, limit), ())
@@ -98,28 +98,26 @@ class SqliteJournal:
 
     def consume(self, consumption: Consumption) -> int:
         # Looked at once before writing, so that a refused plan touches no byte and makes no file.
-        with self._database.read() as connection:
-            refuse_stale(consumption, consuming.ground(connection, consumption))
-        with self._database.write() as connection:
-            serial = consuming.consume(connection, self._vault, consumption)
+        ground = self._read(lambda connection: consuming.ground(connection, consumption), None)
+        refuse_stale(consumption, ground or consuming.ground(None, consumption))
+        serial = self._database.changing(lambda connection: consuming.consume(connection, self._vault, consumption))
         self._tally.outdate()
         return serial
 
     def open(self, opening: Opening) -> None:
-        with self._database.write() as connection:
-            steps.open_step(connection, self._vault, self._tally, opening)
+        self._database.changing(lambda connection: steps.open_step(connection, self._vault, self._tally, opening))
         self._tally.outdate()
 
     def close(self, closing: Closing) -> None:
-        with self._database.write() as connection:
-            steps.close_step(connection, self._vault, closing, self._wall.now())
+        self._database.changing(lambda connection: steps.close_step(connection, self._vault, closing, self._wall.now()))
         self._tally.outdate()
 
     def commit(self, changes: Iterable[Change]) -> frozenset[Claim]:
         in_order = tuple(changes)
         is_durable = not all(isinstance(change, Claim) for change in in_order)
-        with self._database.write(is_durable=is_durable) as connection:
-            lost = steps.commit(connection, self._vault, self._tally, in_order, self._wall.now())
+        lost = self._database.changing(
+            lambda connection: steps.commit(connection, self._vault, self._tally, in_order, self._wall.now()), is_durable=is_durable
+        )
         if is_durable:
             self._tally.outdate()
         return lost
@@ -131,13 +129,10 @@ class SqliteJournal:
         return self._read(lambda connection: sealed_rows.read(connection, self._vault, name), None)
 
     def fingerprint_secret(self, value: str) -> str:
-        with self._database.read() as connection:
-            return self._vault.fingerprint(sealed_rows.key_check(connection), value)
+        return self._vault.fingerprint(self._read(sealed_rows.whole_ring, NO_RING), value)
 
     def facts(self) -> Mapping[str, Any]:
-        known = {"url": self._url, "path": str(self._database.path), "lineage": "", "serial": 0}
-        return {**known, **self._read(reading.facts, {})}
+        return {**self._place, "lineage": "", "serial": 0, **self._read(reading.facts, {})}
 
     def _read(self, question: Callable[[Connection], T], when_missing: T) -> T:
-        with self._database.read() as connection:
-            return question(connection) if connection is not None else when_missing
+        return self._database.reading(question, when_missing)

@@ -1,23 +1,29 @@
-"""Claims and the plan lock on SQLite, judged by the wall clock. Their commits may be lost in a power cut: so are their holders."""
+"""Claims and the plan lock in tables, judged by the wall clock. A power cut may take their commits back: it takes their holders too."""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from typing import TYPE_CHECKING, TypeVar
 
 from nodusctl.base.clock import Wall
 from nodusctl.ports.claims import Holder, Liveness, Locked, LockFacts
 from nodusctl.ports.journal import Claim
 from nodusctl.store import claiming, plan_lock
-from nodusctl.store.connections import Database
+from nodusctl.store.databases import Database
 from nodusctl.store.holders import liveness
-from nodusctl.store.seats import Wish
+from nodusctl.store.seats import Seat, Wish
 
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+T = TypeVar("T")
 POLL_SECONDS = 0.05
 
 
-class SqliteClaims:
+class TableClaims:
     """What one process may do now; ``holder`` is that process."""
 
     def __init__(self, database: Database, wall: Wall, holder: Holder) -> None:
@@ -30,8 +36,7 @@ class SqliteClaims:
         while True:
             lock = self._standing_in_the_way()
             if lock is None:
-                with self._database.write(is_durable=False) as connection:
-                    lock = plan_lock.take(connection, lock_id, holder, self._wall.now())
+                lock = self._change(lambda connection: plan_lock.take(connection, lock_id, holder, self._wall.now()))
             if lock is None:
                 return lock_id
             if self._wall.monotonic() >= give_up_at:
@@ -45,19 +50,16 @@ class SqliteClaims:
 
     def drop_plan_lock(self, lock_id: str) -> None:
         if self._database.has_tables():
-            with self._database.write(is_durable=False) as connection:
-                plan_lock.drop(connection, lock_id)
+            self._change(lambda connection: plan_lock.drop(connection, lock_id))
 
     def plan_lock(self) -> LockFacts | None:
-        with self._database.read() as connection:
-            return plan_lock.standing(connection) if connection is not None else None
+        return self._database.reading(plan_lock.standing, None)
 
     def unlock(self, lock_id: str) -> bool:
         lock = self.plan_lock()
         if lock is None or lock.id != lock_id:
             return False
-        with self._database.write() as connection:
-            return plan_lock.remove(connection, lock_id, self._holder, self._wall.now())
+        return self._database.changing(lambda connection: plan_lock.remove(connection, lock_id, self._holder, self._wall.now()))
 
     def claim(self, object_uid: str, step: str, limit: timedelta) -> Claim | None:
         return self._grant(self._wish(object_uid, step, limit, preempts=False))
@@ -69,21 +71,20 @@ class SqliteClaims:
         return claim
 
     def heartbeat(self, claim: Claim) -> None:
-        with self._database.write(is_durable=False) as connection:
-            claiming.beat(connection, claim, self._wall.now())
+        self._change(lambda connection: claiming.beat(connection, claim, self._wall.now()))
 
     def drop(self, claim: Claim) -> None:
-        with self._database.write(is_durable=False) as connection:
-            claiming.give_back(connection, claim)
+        self._change(lambda connection: claiming.give_back(connection, claim))
 
     def claimed(self) -> tuple[tuple[str, str, Holder, Liveness], ...]:
-        with self._database.read() as connection:
-            seats = claiming.held(connection) if connection is not None else ()
+        seats: tuple[Seat, ...] = self._database.reading(claiming.held, ())
         return tuple((seat.object_uid, seat.step, seat.holder, liveness(seat.holder)) for seat in seats)
 
     def _wish(self, object_uid: str, step: str, limit: timedelta, *, preempts: bool) -> Wish:
         return Wish(object_uid=object_uid, step=step, limit=limit, holder=self._holder, at=self._wall.now(), preempts=preempts)
 
     def _grant(self, wish: Wish) -> Claim | None:
-        with self._database.write(is_durable=False) as connection:
-            return claiming.grant(connection, wish)
+        return self._change(lambda connection: claiming.grant(connection, wish))
+
+    def _change(self, act: Callable[[Connection], T]) -> T:
+        return self._database.changing(act, is_durable=False)
