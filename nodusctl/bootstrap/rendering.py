@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from nodusctl.base.diagnostics import error
-from nodusctl.base.exits import UserError
 from nodusctl.bootstrap.bundle import render_bundle, shared_in_bundles
+from nodusctl.bootstrap.cloud_init import render_cloud_init, shared_in_cloud_init
 from nodusctl.ports.boot import BootPlan
 from nodusctl.provider.contract import BootForm
 
@@ -21,9 +20,17 @@ class Boots:
             case BootForm.BUNDLE:
                 return render_bundle(plan)
             case BootForm.CLOUD_INIT:
-                raise UserError(error("Unsupported", "Cloud-init documents aren't built yet.", "No shipped provider asks for one."))
+                return render_cloud_init(plan)
             case _:
                 assert_never(form)
 
     def shared(self, form: BootForm) -> str:
-        return shared_in_bundles() if form is BootForm.BUNDLE else ""
+        match form:
+            case BootForm.NONE:
+                return ""
+            case BootForm.BUNDLE:
+                return shared_in_bundles()
+            case BootForm.CLOUD_INIT:
+                return shared_in_cloud_init()
+            case _:
+                assert_never(form)

@@ -1,0 +1,1 @@
+"""Virtual machines on hosts people own, through libvirt, with whole graphics cards passed to them."""
