@@ -11,7 +11,7 @@ PROGRAMS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nodusctl/programs
 export PATH := $(PATH):/usr/sbin:/sbin:$(PROGRAMS)/usr/sbin:$(PROGRAMS)/usr/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup programs demo demo-cron test lint check format schemas plans docs soak bench clean
+.PHONY: help setup programs demo demo-cron test lint check format schemas plans docs soak test-gpu-host bench clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -37,6 +37,11 @@ demo-cron: setup ## a real cron daemon starts and stops a Workspace by itself (a
 test: setup ## the whole test suite
 	@sh scripts/programs.sh "$(PROGRAMS)" tests
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+test-gpu-host: setup ## what only a host with cards can show (HOST=qemu:///system IMAGE=/path/on/host.qcow2; see docs/libvirt.md)
+	@test -n "$(HOST)" && test -n "$(IMAGE)" || { echo "HOST and IMAGE are needed:  make test-gpu-host HOST=qemu:///system IMAGE=/path/on/host.qcow2"; exit 1; }
+	$(foreach word,HOST IMAGE HOST_KEY IDENTITY FOLDER NETWORK BRIDGE CARDS BOOT CPU_MILLI MEMORY_MIB GUEST_SECONDS,\
+		$(if $($(word)),NODUSCTL_GPU_$(word)='$($(word))')) $(BIN)/python -m pytest -n 0 -s -v tests/local/libvirt/test_gpu_host.py
 
 lint: setup ## format, lint, types, import contracts, generated files current
 	$(BIN)/ruff format --check .

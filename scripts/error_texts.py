@@ -21,8 +21,16 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Compare the request with the schema of the kind:\n  nodusctl schema KIND",
     ),
     "BaseMoved": (
-        "The plan was made against a commit that is no longer the newest of its base branch. Applying it would undo what was merged since.",
-        "Rebase the branch, then plan again:\n  nodusctl plan -o FILE",
+        "The branch lacks work that was merged to its base meanwhile and is in the state already, so the plan would undo it: object and "
+        "commit are named, and the Action is left out. Or, at apply (exit code 11), base has changed an object of a reviewed plan.",
+        "Rebase the branch, then plan again:\n  git rebase origin/main\n  nodusctl plan --base origin/main -o FILE\n"
+        "Where that work is meant to be undone:\n  nodusctl plan --base origin/main --accept-base-moved",
+    ),
+    "BaseUnknown": (
+        "Nobody can say what the base branch has: git is not there, the project lies in no repository, the branch is not known here, or "
+        "the clone is too shallow to know where this branch left it. A plan with --base is not made then; a reviewed one is applied, with "
+        "a note.",
+        "Fetch the branch with its history, or plan without --base:\n  git fetch --unshallow origin\n  nodusctl plan --base origin/main",
     ),
     "BudgetExceeded": (
         "A Budget with action Block has less left than the first hold of a start needs. What runs goes on; nothing new is started.",
@@ -56,6 +64,11 @@ TEXTS: dict[str, tuple[str, str]] = {
     "ColdStart": (
         "No warm machine waits, so the first use comes after a boot of about the time named. This is information, not a fault.",
         "Nothing needs to be done. A schedule has the machine ready beforehand (spec.schedule).",
+    ),
+    "CommentsAlike": (
+        "More than one comment of the pull request bears the mark of this project and tag, by the same author. The oldest was replaced.",
+        "Delete the others on the forge, so that nobody reviews an old plan. Two comments on purpose need two tags:\n"
+        "  nodusctl comment post --tag TEXT",
     ),
     "Conflict": (
         "The object or the state changed between the moment it was read and the moment it was to be changed. Nothing was changed.",
@@ -137,6 +150,28 @@ TEXTS: dict[str, tuple[str, str]] = {
         "of this project and name stops, and orphans deletes or adopts such a thing only where its state is named.",
         "Work in the project it belongs to; its lineage stands in the message. If that state is lost, see what it "
         "left:\n  nodusctl orphans",
+    ),
+    "ForgeBusy": (
+        "GitHub or GitLab asks for fewer requests, and for a longer pause than nodusctl waits (two minutes in all). Nothing was posted.",
+        "Run it again after the time in the message:\n  nodusctl comment post",
+    ),
+    "ForgeRefused": (
+        "GitHub or GitLab answered, and not with success: it knows no such repository or pull request, or doesn't show it to this token, "
+        "or found something in the request. The message has its own words.",
+        "Name the repository and the number yourself, and look whether the token may read that repository:\n"
+        "  nodusctl comment post --repo OWNER/NAME --number N",
+    ),
+    "ForgeUnauthorized": (
+        "GitHub or GitLab refused the token: it has expired, belongs to another server, or may not write comments. In GitLab a job's own "
+        "token (CI_JOB_TOKEN) never may.",
+        "In GitHub Actions, give the job `permissions: {pull-requests: write}` and the command GITHUB_TOKEN. In GitLab, store a project "
+        "access token with the scope api as the variable GITLAB_TOKEN.",
+    ),
+    "ForgeUnreachable": (
+        "GitHub or GitLab could not be reached, or went on failing. A comment whose answer was lost is looked for before it is sent again, "
+        "so there are never two.",
+        "Run it again; another server than the public one is named by the forge's CI or by an option:\n"
+        "  nodusctl comment post --api-url https://github.example.com/api/v3",
     ),
     "Forgotten": (
         "The record was removed and its provider was not asked for anything (forget). What it left there is listed; "
@@ -259,6 +294,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "A folder that nodusctl writes to can't be written by this user: the state's, or the one with your keys.",
         "Give yourself the right, or name another folder:\n  chmod u+rwx FOLDER",
     ),
+    "NothingLeft": (
+        "apply --resume found that all of the plan is done.",
+        "Nothing needs to be done.",
+    ),
     "NoticeUnsent": (
         "The command under notify in nodusctl.yaml did not take a notice: it could not be run, ended with an error, or took longer than "
         "ten seconds. The tick itself is not affected.",
@@ -273,13 +312,46 @@ TEXTS: dict[str, tuple[str, str]] = {
         "belongs to another state.",
         "Make a new one:\n  nodusctl plan -o FILE",
     ),
+    "PlanUncompared": (
+        "A saved plan is shown, and the state it was made for can't be read here, so nobody can say whether it could still be applied.",
+        "Look at it all the same; to know more, find out why the state can't be read:\n  nodusctl doctor",
+    ),
     "PlanUnreadable": (
         "The plan file is damaged, was changed after it was written, or comes from a newer nodusctl (exit code 11).",
         "Make it again:\n  nodusctl plan -o FILE",
     ),
+    "PlannedOffline": (
+        "The plan was made from a snapshot of the state, where neither the state nor a provider could be reached. It is a whole plan, "
+        "with the hash that the state itself would have given at that moment.",
+        "Have it reviewed, then apply it by its hash where the state is:\n  nodusctl apply --plan-hash H",
+    ),
+    "PluginBuiltIn": (
+        "A wheel for a platform was asked for, and this provider ships with nodusctl: it is locked by the version of nodusctl.",
+        "Nothing needs to be done.",
+    ),
+    "PluginDiffers": (
+        "A provider plugin is not the one that .nodus.lock.yaml has: another version, other files, files nobody installed, or a module "
+        "that would come from elsewhere. It was not imported, and the command ended before it did anything. The lock is never changed by "
+        "this.",
+        "Install what was locked. If the change is meant, lock it on purpose and commit the file:\n  nodusctl providers lock",
+    ),
+    "PluginEditable": (
+        "A plugin is run from its sources (an editable install), so there are no installed files to hash. Only its version is locked.",
+        "For a lock that means something, install the plugin, then lock again:\n  nodusctl providers lock",
+    ),
+    "PluginLockUnreadable": (
+        ".nodus.lock.yaml is there and can't be read, so nobody can say which plugins are meant. Nothing goes on without that.",
+        "Bring the file back from version control:\n  git checkout -- .nodus.lock.yaml",
+    ),
+    "PluginUnlocked": (
+        "The project has a provider lock, and uses a provider that is not in it. It was not imported.",
+        "Lock it, and commit the file:\n  nodusctl providers lock",
+    ),
     "PolicyFailed": (
-        "The plan passes a limit of the project's own policy, such as maxMonthlyUSD or maxIncreaseUSD. Alone it ends with exit code 15.",
-        "Plan less, or have the limit under policy in nodusctl.yaml raised:\n  nodusctl config view --origin",
+        "The plan breaks a rule of the project's own policy: maxMonthlyUSD, maxIncreaseUSD, allowedRegions, allowedGPUTypes, "
+        "interruptibleRequired, windowsRequired, or the program under policy.command. The rule stands beside the code. Alone it ends with "
+        "exit code 15.",
+        "Plan something else, or have the rule under policy in nodusctl.yaml changed:\n  nodusctl schema project",
     ),
     "PoolInUse": (
         "An object still names the Pool in placement.pool.",
@@ -304,7 +376,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "PriceUnknown": (
         "No price is known for the offer, so what it would cost can't be said. Unknown is never counted as $0.00; totals "
-        "then say at least.",
+        "then say at least. At apply of a saved plan (exit code 12): a price it was reviewed with is not known any more.",
         "Choose one of the priced offers named, or add the price under prices.files in nodusctl.yaml:\n  nodusctl offers",
     ),
     "ProgramMissing": (
@@ -357,6 +429,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Documents that are not of nodus.dev, or objects that are blocked, were left out. The message counts them.",
         "Name a file by hand to have it read whatever it holds:\n  nodusctl validate FILE",
     ),
+    "SnapshotUnreadable": (
+        "The file is no snapshot of a state, was changed after it was written, or comes from a newer nodusctl.",
+        "Write it again where the state and the providers can be reached:\n  nodusctl state snapshot -o FILE",
+    ),
     "StateBusy": (
         "The state file is being written by another process and did not become free in time.",
         "Run the command again; if it stays so, see who works on it:\n  nodusctl state show",
@@ -402,7 +478,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "TooManyDeletes": (
         "More objects are gone from the files than policy.maxDeletes lets a plan remove with their data or in "
-        "mid-session. Usually a folder was moved or a glob changed.",
+        "mid-session. Usually a folder was moved or a glob changed. In CI (--ci) any removal by absence needs a word, unless the plan is "
+        "compared with the base branch.",
         "If they should really go, allow the number:\n  nodusctl plan --allow-deletes N",
     ),
     "TooManyRequests": (

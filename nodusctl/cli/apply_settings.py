@@ -18,3 +18,8 @@ def apply_settings(
         lock_timeout=duration_of("--lock-timeout", lock_timeout or settings.text("lockTimeout")),
         skip_blocked=skips_blocked,
     )
+
+
+def says_ci(wiring: Wiring, *, flag: bool) -> bool:
+    """True where this run is CI's: by the option, else by NODUSCTL_CI or the user's settings."""
+    return flag or wiring.person_settings.text("ci") in {"true", "1"}

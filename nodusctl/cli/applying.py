@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
-from nodusctl.base.diagnostics import error
+from nodusctl.base.diagnostics import Diagnostic, error
 from nodusctl.base.exits import ExitCode, UserError
 from nodusctl.cli.carrying import report, working
-from nodusctl.cli.planning import fresh_plan, say_plan
+from nodusctl.cli.planning import fresh_plan, planning_sources, policy_command, repository_of, say_plan
 from nodusctl.cli.prompt import agrees
 from nodusctl.cli.wiring import Wiring
-from nodusctl.engine.applying import ApplySettings, apply_plan, blocking
+from nodusctl.engine.applying import ApplySettings, Recheck, apply_plan, blocking
 from nodusctl.engine.plan import PlanRequest
 from nodusctl.engine.plan_files import kept_plan, open_plan
+from nodusctl.engine.repricing import AskedRate
+from nodusctl.engine.resuming import resume_plan
 from nodusctl.engine.secret_reading import values_for
 from nodusctl.plan.hashing import plan_hash
 from nodusctl.plan.plan import Plan
+from nodusctl.plan.reasons import exit_code_of_reasons
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +29,36 @@ class Approved:
 
     plan: Plan
     settings: ApplySettings
+    resumes: bool = False
 
 
-def approve_saved(path: Path, wiring: Wiring, settings: ApplySettings) -> Approved:
-    """Handing a plan file over is the approval."""
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """A plan that was reviewed by its hash; ``beside`` is a file with it to tell differences from, ``base`` the branch to plan against."""
+
+    hash: str
+    beside: Path | None
+    base: str
+
+
+def approve_saved(path: Path, settings: ApplySettings, *, resumes: bool = False) -> Approved:
+    """Handing a plan file over is the approval. ``resumes`` carries on what is left of one that was started."""
     plan, _ = open_plan(path)
-    return Approved(plan, replace(settings, is_saved_plan=True, skip_blocked=plan.allow.skips_blocked))
+    if plan.basis.snapshot_at is not None:
+        raise UserError(_only_by_hash(plan), exit_code=ExitCode.REFUSED)
+    return Approved(plan, replace(settings, is_saved_plan=True, skip_blocked=plan.allow.skips_blocked), resumes)
 
 
-def approve_fresh(request: PlanRequest, wiring: Wiring, settings: ApplySettings, *, is_agreed: bool) -> Approved | ExitCode:
+def _only_by_hash(plan: Plan) -> Diagnostic:
+    """Whoever made a snapshot's plan had neither the state nor the providers before them; what it comes to is made again where they are."""
+    detail = "It says what the files would change in the state as it was written down, not in the state itself."
+    fix = f"Apply the plan of this hash, made again here:\n  nodusctl apply --plan-hash {plan_hash(plan)}"
+    return error("Conflict", "A plan made from a snapshot is applied by its hash.", detail, fix)
+
+
+def approve_fresh(request: PlanRequest, wiring: Wiring, settings: ApplySettings, *, base: str, is_agreed: bool) -> Approved | ExitCode:
     """Plan, show, and ask. What is blocked or unchanged is never asked about."""
-    plan = fresh_plan(wiring, request)
+    plan = fresh_plan(wiring, request, base)
     return ask_about(plan, wiring, settings, "Apply this plan?", is_agreed=is_agreed)
 
 
@@ -43,23 +66,26 @@ def ask_about(plan: Plan, wiring: Wiring, settings: ApplySettings, question: str
     """Show the plan; the approval, or the exit code where there is nothing to approve or the answer was no."""
     output = wiring.output(is_json=False)
     say_plan(plan, wiring, output)
-    if blocking(plan, settings):
+    blocked = blocking(plan, settings)
+    if blocked:
         output.remark("Nothing was changed: the plan above says what blocks it, and the fix of each.")
-        return ExitCode.BLOCKED
-    if not is_agreed and plan.has_changes and not agrees(wiring.surroundings, question):
+        return exit_code_of_reasons(blocked)
+    is_asked = not is_agreed and plan.has_changes
+    if is_asked and not agrees(wiring.surroundings, question):
         output.remark("Nothing was changed.")
         return ExitCode.ERROR
-    return Approved(plan, settings)
+    return Approved(plan, replace(settings, asks_prices=is_asked))
 
 
-def approve_hash(wanted: str, beside: Path | None, request: PlanRequest, wiring: Wiring, settings: ApplySettings) -> Approved:
+def approve_hash(wanted: Reviewed, request: PlanRequest, wiring: Wiring, settings: ApplySettings) -> Approved:
     """A fresh plan with the reviewed hash is the reviewed plan. UserError (11) with the difference where it isn't."""
-    plan = fresh_plan(wiring, request)
+    plan = fresh_plan(wiring, request, wanted.base)
     now = plan_hash(plan)
-    if now == wanted:
+    if now == wanted.hash:
         return Approved(plan, settings)
-    reviewed = open_plan(beside)[0] if beside is not None else kept_plan(wanted, state_folder=wiring.project.state_folder)
-    detail = f"Reviewed: {wanted}\nNow:      {now}"
+    kept = wiring.project.state_folder
+    reviewed = open_plan(wanted.beside)[0] if wanted.beside is not None else kept_plan(wanted.hash, state_folder=kept)
+    detail = f"Reviewed: {wanted.hash}\nNow:      {now}"
     if reviewed is not None:
         from nodusctl.render.plan_difference import plan_difference_text
 
@@ -70,21 +96,42 @@ def approve_hash(wanted: str, beside: Path | None, request: PlanRequest, wiring:
 
 def apply_approved(approved: Approved, wiring: Wiring) -> ExitCode:
     """Carry it out and say what became of it."""
-    from nodusctl.engine.current_rates import CurrentRates
-    from nodusctl.engine.market import configured_rates
-
     output = wiring.output(is_json=False)
     project = wiring.project
-    rates = CurrentRates(wiring.providers, wiring.prices, configured_rates(project.file))
     values = values_for(approved.plan, root=project.folder, project=project.file, secrets=wiring.secrets)
+    carry_out = resume_plan if approved.resumes else apply_plan
     with working(wiring, output) as work:
-        result = apply_plan(
+        result = carry_out(
             approved.plan,
             outside=work.outside,
-            rate_of=rates,
+            rate_of=_rates(wiring),
             command=wiring.command,
             settings=approved.settings,
             interrupts=work.interrupts,
             secrets=values,
+            recheck=_recheck(approved, wiring),
         )
     return report(result, work, output)
+
+
+def _rates(wiring: Wiring) -> AskedRate:
+    from nodusctl.engine.current_rates import CurrentRates
+    from nodusctl.engine.market import configured_rates
+
+    return CurrentRates(wiring.providers, wiring.prices, configured_rates(wiring.project.file)).today
+
+
+def _recheck(approved: Approved, wiring: Wiring) -> Recheck | None:
+    """What a plan that comes from a file meets now; one made a moment ago met it then."""
+    if not approved.settings.is_saved_plan:
+        return None
+    from nodusctl.engine.base_work import moved_base
+    from nodusctl.engine.rechecking import SavedPlanCheck
+
+    project, plan = wiring.project, approved.plan
+    base = partial(moved_base, repository_of(wiring), plan, project.folder, project.file)
+    command = policy_command(wiring)
+    sources = planning_sources(wiring)
+    if command is None:
+        return SavedPlanCheck(plan, sources, project.file, moved_base=base)
+    return SavedPlanCheck(plan, sources, project.file, moved_base=base, judge=command.reasons)

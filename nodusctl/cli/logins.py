@@ -23,19 +23,37 @@ def caller_of(wiring: Wiring) -> Caller:
     return Caller(journal=wiring.journal, providers=wiring.providers, data_dir=data_folder, key_path=person_key(data_folder)[1])
 
 
-def login_to(wiring: Wiring, address: Address) -> PersonLogin:
-    """How to log in, once the Workspace runs: a start under way is waited for, a stopped one started, its rate and cap said first."""
+def login_to(wiring: Wiring, address: Address, *, program: str = "ssh") -> PersonLogin:
+    """How to log in, once the Workspace runs: a start under way is waited for, a stopped one started, its rate and cap said first.
+
+    UserError where ``program``, which is what logs in, isn't there: before anything is started that costs money.
+    """
     from nodusctl.engine.reaching import login_of, stored_workspace
     from nodusctl.engine.waking import Lack, lack_of, wake_words
 
     caller = caller_of(wiring)
     stored = stored_workspace(address, caller.journal)
     lack = lack_of(stored)
-    if lack is Lack.WAKE:
-        wiring.output(is_json=False).remark(wake_words(stored))
     if lack is not Lack.NOTHING:
+        require_program(wiring, program)
+        if lack is Lack.WAKE:
+            wiring.output(is_json=False).remark(wake_words(stored))
         bring_up(wiring, address, lack)
-    return login_of(address, caller)
+    login = login_of(address, caller)
+    require_program(wiring, program)
+    return login
+
+
+def require_program(wiring: Wiring, name: str) -> None:
+    """UserError where a program isn't on PATH."""
+    import os
+    import shutil
+
+    if shutil.which(name, path=wiring.surroundings.environment.get("PATH", os.defpath)) is None:
+        from nodusctl.base.exits import UserError
+        from nodusctl.engine.checkup import missing_program
+
+        raise UserError(missing_program(name))
 
 
 def bring_up(wiring: Wiring, address: Address, lack: Lack, *, is_connection: bool = False) -> None:

@@ -40,6 +40,22 @@ AcceptNoEdgeOption = Annotated[
         help="Start also where a machine that shuts itself down goes on billing, so that a cap or Budget has no hard edge.",
     ),
 ]
+BaseOption = Annotated[
+    str,
+    typer.Option(
+        "--base",
+        metavar="REF",
+        help="The branch this one is merged into, such as origin/main: what was merged there meanwhile is left alone, not removed.",
+        show_default=False,
+    ),
+]
+AcceptBaseMovedOption = Annotated[
+    bool, typer.Option("--accept-base-moved", help="Undo what was merged to the base branch meanwhile, as the files here say.")
+]
+CiOption = Annotated[
+    bool,
+    typer.Option("--ci", help="Run as CI does: apply takes only a plan or a plan hash, and a plan that removes by absence needs a word."),
+]
 RestartOption = Annotated[
     list[str] | None,
     typer.Option(

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from nodusctl.base.diagnostics import error
 from nodusctl.base.exits import ExitCode, UserError
+from nodusctl.base.redaction import REDACTOR
+from nodusctl.base.urls import passwords_of
 from nodusctl.documents.discovery import PROJECT_FILE, shown_path
 from nodusctl.documents.reading import read_mapping
 from nodusctl.resources.project import ProjectFile, decode_project, default_project
@@ -82,4 +84,6 @@ def _read(folder: Path, paths: tuple[Path, ...], start: Path) -> Project:
     decoded = decode_project(document)
     if decoded.project is None:
         raise UserError(*decoded.diagnostics)
+    for password in passwords_of(decoded.project.settings.state):
+        REDACTOR.remember(password)
     return Project(folder=folder, file=decoded.project, has_file=True, paths=paths)

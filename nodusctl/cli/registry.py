@@ -23,6 +23,7 @@ SECTIONS: tuple[tuple[str, tuple[CommandEntry, ...]], ...] = (
             CommandEntry("fmt", "fmt", "Rewrite specs in canonical form, comments kept"),
             CommandEntry("plan", "plan", "Show what apply would do and what it would cost"),
             CommandEntry("show", "show", "Render a saved plan"),
+            CommandEntry("comment", "comment", "The plan as a pull-request comment, printed or posted"),
             CommandEntry("apply", "apply", "Carry out a saved plan, or plan, ask and apply"),
             CommandEntry("destroy", "destroy", "Plan the removal of objects, then carry it out"),
             CommandEntry("delete", "destroy", "Remove one object by name"),
@@ -82,7 +83,7 @@ SECTIONS: tuple[tuple[str, tuple[CommandEntry, ...]], ...] = (
         "State and set-up",
         (
             CommandEntry("doctor", "doctor", "Is this host, project, state and provider healthy; each finding with its fix"),
-            CommandEntry("state", "state", "Look at the state, its history; rename an object"),
+            CommandEntry("state", "state", "The state: its history, names, members, copies"),
             CommandEntry("unlock", "unlock", "Remove a lock whose holder is gone"),
             CommandEntry("cron", "cron", "Have cron or systemd tick this project: install, show, remove"),
             CommandEntry("providers", "providers", "Plugins, and the provider instances of the project"),

@@ -116,10 +116,27 @@ SETTINGS: tuple[Setting, ...] = (
         flag="--lock-timeout",
     ),
     Setting(
+        name="ci",
+        variable="NODUSCTL_CI",
+        default="false",
+        description="Whether this is a run of CI, where nothing unreviewed is applied: true or false.",
+        check=_one_of("true", "false", "1", "0"),
+        is_of_project=False,
+        flag="--ci",
+    ),
+    Setting(
         name="stateKeyFile",
         variable="NODUSCTL_STATE_KEY_FILE",
         default="",
         description="The file with the state's encryption key; empty is state.key in the user's data folder.",
+        is_of_project=False,
+    ),
+    Setting(
+        name="stateKeySource",
+        variable="NODUSCTL_STATE_KEY_SOURCE",
+        default="file",
+        description="Where this person's keys to states lie: file, or keyring (the desktop's).",
+        check=_one_of("file", "keyring"),
         is_of_project=False,
     ),
 )

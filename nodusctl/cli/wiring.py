@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from nodusctl.cli.settings import Settings
     from nodusctl.engine.repricing import RateOf
     from nodusctl.executor.outside import Outside
+    from nodusctl.plugins.plugins import Plugins
     from nodusctl.ports.claims import Claims
     from nodusctl.ports.journal import Journal
+    from nodusctl.ports.passes import Passes
     from nodusctl.ports.prices import PriceSource
     from nodusctl.ports.progress import Progress
     from nodusctl.ports.providers import ProviderSet
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from nodusctl.provider.contract import ProviderContext
     from nodusctl.state.terms import Terms
     from nodusctl.store.opening import State
+    from nodusctl.store.sealing import KeyMaterial
 
 
 def read_surroundings() -> Surroundings:
@@ -121,16 +124,22 @@ class Wiring:
     @cached_property
     def clock(self) -> Clock:
         """The domain's time: NODUSCTL_NOW, else the world's where every provider of the project is simulated, else the computer's."""
-        from nodusctl.base.clock import FixedClock, SystemClock
-
-        if fixed := self.surroundings.environment.get("NODUSCTL_NOW"):
-            return FixedClock(_moment(fixed))
+        if self.surroundings.environment.get("NODUSCTL_NOW"):
+            return self.own_clock
         types = {provider.type for provider in self.project.file.providers}
         if types == {"simulated"}:
             worlds = [self.providers.get(name).simulation for name in self.providers.names()]
             if len(worlds) == 1 and worlds[0] is not None:
                 return worlds[0].simulated_clock()
-        return SystemClock()
+        return self.own_clock
+
+    @cached_property
+    def own_clock(self) -> Clock:
+        """The time without asking any provider: NODUSCTL_NOW, else the computer's."""
+        from nodusctl.base.clock import FixedClock, SystemClock
+
+        fixed = self.surroundings.environment.get("NODUSCTL_NOW")
+        return FixedClock(_moment(fixed)) if fixed else SystemClock()
 
     @cached_property
     def ids(self) -> IdSource:
@@ -176,6 +185,18 @@ class Wiring:
         named = self.person_settings.text("stateKeyFile")
         return Path(named).expanduser() if named else self.data_folder / "state.key"
 
+    @property
+    def key_material(self) -> KeyMaterial:
+        """Where this person's keys to states are."""
+        from nodusctl.store.sealing import VARIABLE, KeyMaterial
+
+        return KeyMaterial(
+            text=self.surroundings.environment.get(VARIABLE, ""),
+            path=self.key_file,
+            member_path=self.data_folder / "member.key",
+            uses_keyring=self.person_settings.text("stateKeySource") == "keyring",
+        )
+
     def reopen_reading(self) -> State:
         """The state as it is on disk now: a state that wasn't there a moment ago may have been created."""
         self.__dict__.pop("reading", None)
@@ -198,6 +219,13 @@ class Wiring:
         """The state for commands that change something."""
         return self._open_state(read_only=False)
 
+    @cached_property
+    def passes(self) -> Passes:
+        """The passes of ``tick``, asked without opening the state for more than that."""
+        from nodusctl.store.light_passes import passes_beside
+
+        return passes_beside(self.project.state_url, self.project.folder, lambda: self.writing.passes)
+
     @property
     def journal(self) -> Journal:
         """The state's journal, read-only."""
@@ -210,13 +238,11 @@ class Wiring:
 
     def _open_state(self, *, read_only: bool) -> State:
         from nodusctl.store.opening import open_state
-        from nodusctl.store.sealing import KeyMaterial
 
-        key = KeyMaterial(text=self.surroundings.environment.get("NODUSCTL_STATE_KEY", ""), path=self.key_file)
         state = open_state(
             self.project.state_url,
             root=self.project.folder,
-            key=key,
+            key=self.key_material,
             wall=self.wall,
             holder_command=self.command,
             read_only=read_only,
@@ -228,11 +254,22 @@ class Wiring:
 
     @cached_property
     def providers(self) -> ProviderSet:
-        """The project's provider instances."""
+        """The project's provider instances. UserError where a plugin isn't the one that was locked: nothing goes on with another one."""
+        from nodusctl.base.exits import UserError
+
+        faults = self.plugins.lock_faults()
+        if faults:
+            raise UserError(*faults)
+        return self.plugins
+
+    @cached_property
+    def plugins(self) -> Plugins:
+        """The same for commands that tell what is wrong: a plugin that isn't the one that was locked is a finding, and is not imported."""
+        from nodusctl.plugins.lock_file import read_lock
         from nodusctl.plugins.plugins import Plugins
 
         settings = {one.name: {"type": one.type, **one.settings} for one in self.project.file.providers}
-        return Plugins(settings, self._provider_context)
+        return Plugins(settings, self._provider_context, lock=read_lock(self.project.folder))
 
     def _provider_context(self, instance: str) -> ProviderContext:
         from nodusctl.base.clock import SystemClock

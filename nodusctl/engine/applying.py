@@ -6,29 +6,26 @@ objects the plan touches, and over those an earlier apply left unfinished.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Protocol
 
-from nodusctl.base.diagnostics import Diagnostic, error, warning
+from nodusctl.base.diagnostics import Diagnostic, error, has_errors, warning
 from nodusctl.base.exits import ExitCode, UserError
 from nodusctl.base.ids import Address
 from nodusctl.engine.locking import under_plan_lock
-from nodusctl.engine.refusing import facts_moved, secret_moved, stale_diagnostic, wrong_provider_version
-from nodusctl.engine.repricing import RateOf, reprice
-from nodusctl.engine.sealing_secrets import sealed_values
-from nodusctl.engine.secret_values import fingerprints
+from nodusctl.engine.refusing import refuse_if_behind
+from nodusctl.engine.repricing import AskedRate, reprice
+from nodusctl.engine.starting_plan import SecretValues, Start, write_down
 from nodusctl.engine.thresholds import note_thresholds
 from nodusctl.executor.drive import drive
 from nodusctl.executor.outside import Outside
 from nodusctl.executor.runs import Interrupts, Limits, ObjectOutcome
 from nodusctl.lifecycle.homes import restore_is_pending
-from nodusctl.plan.hashing import plan_hash
 from nodusctl.plan.plan import Plan
-from nodusctl.plan.reasons import BlockingReason
-from nodusctl.planner.records import RecordsAfter, records_after
-from nodusctl.ports.journal import Consumption
-from nodusctl.state.snapshot import Snapshot
+from nodusctl.plan.reasons import BlockingReason, exit_code_of_reasons
+from nodusctl.state.snapshot import Snapshot, Standing
 from nodusctl.state.status import Phase
 
 UNFINISHED = frozenset({Phase.PENDING, Phase.STARTING, Phase.RECOVERING, Phase.STOPPING, Phase.TERMINATING})
@@ -36,13 +33,18 @@ UNFINISHED = frozenset({Phase.PENDING, Phase.STARTING, Phase.RECOVERING, Phase.S
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplySettings:
-    """What the person allowed. ``is_saved_plan``: it runs its own Actions only, and its prices are asked again first."""
+    """What the person allowed.
+
+    ``is_saved_plan``: it runs its own Actions only, and other bytes of a Secret than it saw are refused. ``asks_prices``: time has passed
+    since its prices were printed, so they are asked again first.
+    """
 
     parallelism: int = 10
     timeout: timedelta = timedelta(minutes=30)
     lock_timeout: timedelta = timedelta(0)
     skip_blocked: bool = False
     is_saved_plan: bool = False
+    asks_prices: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,40 +57,87 @@ class ApplyResult:
     skipped: tuple[BlockingReason, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecretValues:
-    """Values read for this apply, in clear: by Secret address, then key. Sealed at once; never in a plan."""
+class Recheck(Protocol):
+    """What a saved plan meets now, beside the state: its base branch, today's prices, and what would block it if it were made now."""
 
-    by_address: Mapping[Address, Mapping[str, bytes]] = field(default_factory=dict, repr=False)
+    def moved_base(self) -> tuple[Diagnostic, ...]:
+        """Why its base branch has left it behind: an error; a note where nobody can tell; nothing where it hasn't."""
+        ...
+
+    def rate_of(self) -> AskedRate:
+        """Today's rates."""
+        ...
+
+    def reasons(self) -> tuple[BlockingReason, ...]:
+        """Blocking reasons that are true now."""
+        ...
 
 
 def apply_plan(
     plan: Plan,
     *,
     outside: Outside,
-    rate_of: RateOf,
+    rate_of: AskedRate,
     command: str,
     settings: ApplySettings,
     interrupts: Interrupts,
     secrets: SecretValues | None = None,
+    recheck: Recheck | None = None,
 ) -> ApplyResult:
     """Carry a plan out. UserError for a lock that is held (13), a plan the state has left behind (11), a price above its ceiling (12)."""
-    # Asked before the lock too: a refused plan leaves the state byte for byte, and the order of refusals puts the price last.
-    _refuse_if_behind(plan, plan_hash(plan), outside.journal.snapshot(), outside)
-    repriced, notes = reprice(plan, rate_of, outside.clock.now()) if settings.is_saved_plan else (plan, ())
+    # Asked before the lock too: a refused plan leaves the state byte for byte, and the order of refusals puts price and reasons last.
+    journal = outside.journal
+    refuse_if_behind(plan, journal.snapshot(), journal, outside.providers)
+    plan, repriced, notes = checked_outside(plan, outside, rate_of, settings, recheck)
     blocked = blocking(plan, settings)
     if blocked:
-        return ApplyResult(exit_code=ExitCode.BLOCKED, diagnostics=tuple(as_diagnostic(reason) for reason in blocked))
-    start = _Start(plan=plan, repriced=repriced, outside=outside, command=command, settings=settings, secrets=secrets or SecretValues())
-    consumed = under_plan_lock(outside.claims, command, settings.lock_timeout, lambda: _consume(start))
-    outcomes = _drive(outside, consumed.touched, consumed.snapshot, settings, interrupts)
-    skipped = _still_skipped(plan, outcomes)
-    return ApplyResult(exit_code=exit_code_of(outcomes, skipped, interrupts), outcomes=outcomes, diagnostics=notes, skipped=skipped)
+        return blocked_result(blocked)
+    start = Start(
+        plan=plan,
+        repriced=repriced,
+        outside=outside,
+        command=command,
+        secrets=secrets or SecretValues(),
+        is_reviewed=settings.is_saved_plan,
+    )
+
+    def consume() -> tuple[Snapshot, Snapshot]:
+        before = journal.snapshot()
+        refuse_if_behind(plan, before, journal, outside.providers)
+        return before, write_down(start, before)
+
+    before, after = under_plan_lock(outside.claims, command, settings.lock_timeout, consume)
+    own = tuple(action.address for action in plan.actions if action.address not in start.skipped)
+    unfinished = () if settings.is_saved_plan else unfinished_in(after)
+    outcomes = carry_on(outside, dict.fromkeys((*own, *_under_changed_keys(own, before), *unfinished)), after, settings, interrupts)
+    return finished(plan, outcomes, notes, interrupts)
+
+
+def checked_outside(
+    plan: Plan, outside: Outside, rate_of: AskedRate, settings: ApplySettings, recheck: Recheck | None
+) -> tuple[Plan, Plan, tuple[Diagnostic, ...]]:
+    """The plan with the reasons that are true now, the same at today's rates, and notes.
+
+    UserError (11) for a base that moved, (12) for a price.
+    """
+    said = recheck.moved_base() if recheck is not None else ()
+    if has_errors(said):
+        raise UserError(*said, exit_code=ExitCode.REFUSED)
+    asks = settings.is_saved_plan or settings.asks_prices
+    repriced, notes = reprice(plan, recheck.rate_of() if recheck is not None else rate_of, outside.clock.now()) if asks else (plan, ())
+    known = {(reason.code, reason.address, reason.field) for reason in plan.reasons}
+    fresh = (one for one in (recheck.reasons() if recheck is not None else ()) if (one.code, one.address, one.field) not in known)
+    return replace(plan, reasons=(*plan.reasons, *fresh)), repriced, (*said, *notes)
 
 
 def blocking(plan: Plan, settings: ApplySettings) -> tuple[BlockingReason, ...]:
     """The reasons that stop this apply: every plan-scoped one, and object-scoped ones that are neither skipped by rule nor by flag."""
     return tuple(reason for reason in plan.reasons if reason in plan.plan_scoped or not (settings.skip_blocked or reason.is_always_skipped))
+
+
+def blocked_result(reasons: tuple[BlockingReason, ...]) -> ApplyResult:
+    """Nothing was done, and why."""
+    return ApplyResult(exit_code=exit_code_of_reasons(reasons), diagnostics=tuple(as_diagnostic(reason) for reason in reasons))
 
 
 def as_diagnostic(reason: BlockingReason) -> Diagnostic:
@@ -97,47 +146,17 @@ def as_diagnostic(reason: BlockingReason) -> Diagnostic:
     return error(reason.code, "Apply is blocked.", reason.message, reason.fix, field=reason.field, address=address)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Consumed:
-    snapshot: Snapshot
-    touched: tuple[Address, ...]
+def unfinished_in(snapshot: Snapshot) -> Iterable[Address]:
+    """Objects an earlier apply left on their way, and those whose outcome is not known."""
+    return (standing.record.address for standing in snapshot if is_unfinished(standing))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Start:
-    """One apply about to be started."""
-
-    plan: Plan
-    repriced: Plan
-    outside: Outside
-    command: str
-    settings: ApplySettings
-    secrets: SecretValues
-
-
-def _consume(start: _Start) -> _Consumed:
-    """Compare, and write everything the plan wants of the state in one transaction."""
-    plan, journal = start.plan, start.outside.journal
-    snapshot = journal.snapshot()
-    digest_shown = plan_hash(plan)
-    _refuse_if_behind(plan, digest_shown, snapshot, start.outside)
-    skipped = {reason.address for reason in plan.reasons if reason.address is not None}
-    after = records_after(
-        start.repriced,
-        snapshot,
-        start.outside.ids,
-        plan_hash=digest_shown,
-        by=start.outside.owner,
-        now=start.outside.clock.now(),
-        skipped=skipped,
-        secret_hmacs=_hmacs(start, snapshot),
-    )
-    if after.records:
-        journal.consume(_consumption(start, digest_shown, after))
-    unfinished = () if start.settings.is_saved_plan else _unfinished(journal.snapshot())
-    own = tuple(action.address for action in plan.actions if action.address not in skipped)
-    touched = dict.fromkeys((*own, *_under_changed_keys(own, snapshot), *unfinished))
-    return _Consumed(snapshot=journal.snapshot(), touched=tuple(touched))
+def is_unfinished(standing: Standing) -> bool:
+    """True where something is still to be done for an object whose record says already what is wanted."""
+    record, status = standing.record, standing.status
+    is_on_its_way = record.address.kind == "workspace" and (status.phase in UNFINISHED or status.start_is_asked)
+    is_on_its_way = is_on_its_way or restore_is_pending(record, status)
+    return is_on_its_way or standing.has_open_intent or record.deletion_requested_at is not None
 
 
 def _under_changed_keys(own: Iterable[Address], snapshot: Snapshot) -> Iterable[Address]:
@@ -152,85 +171,33 @@ def _under_changed_keys(own: Iterable[Address], snapshot: Snapshot) -> Iterable[
             yield standing.record.address
 
 
-def _hmacs(start: _Start, snapshot: Snapshot) -> dict[Address, Mapping[str, str]]:
-    """Fingerprints of the values read now. UserError (11) where a reviewed plan saw other bytes."""
-    found: dict[Address, Mapping[str, str]] = {}
-    planned = {action.address: action.secret_hmacs for action in start.plan.actions}
-    for address, values in start.secrets.by_address.items():
-        fresh = fingerprints(start.outside.journal, values) or {}
-        standing = snapshot.get(address)
-        known = standing.status.secret.hmacs if standing is not None and standing.status.secret is not None else {}
-        then = planned.get(address)
-        found[address] = {**known, **fresh}
-        if start.settings.is_saved_plan and then is not None and any(then.get(key) != text for key, text in fresh.items()):
-            raise UserError(secret_moved(address), exit_code=ExitCode.REFUSED)
-    return found
-
-
-def _refuse_if_behind(plan: Plan, digest_shown: str, snapshot: Snapshot, outside: Outside) -> None:
-    """The refusals of cli.md, "Plan file", in their order: consumed, lineage, serial, a fact, a provider's version."""
-    by = outside.journal.consumed_by(digest_shown, plan.id)
-    if by is not None:
-        raise UserError(stale_diagnostic("consumed", plan, snapshot, by), exit_code=ExitCode.REFUSED)
-    basis = plan.basis
-    if snapshot.lineage and basis.lineage != snapshot.lineage:
-        raise UserError(stale_diagnostic("lineage", plan, snapshot, None), exit_code=ExitCode.REFUSED)
-    if basis.serial != snapshot.serial:
-        newest = next(iter(outside.journal.operations(limit=1)), None)
-        raise UserError(stale_diagnostic("serial", plan, snapshot, newest), exit_code=ExitCode.REFUSED)
-    moved = facts_moved(plan, snapshot) or wrong_provider_version(plan, outside.providers)
-    if moved is not None:
-        raise UserError(moved, exit_code=ExitCode.REFUSED)
-
-
-def _consumption(start: _Start, digest_shown: str, after: RecordsAfter) -> Consumption:
-    plan, outside = start.plan, start.outside
-    return Consumption(
-        operation_id=outside.ids.new_uid(),
-        command=start.command,
-        by=outside.owner,
-        at=outside.clock.now(),
-        lineage=plan.basis.lineage,
-        serial=plan.basis.serial,
-        plan_hash=digest_shown,
-        plan_id=plan.id,
-        action_addresses=tuple(str(action.address) for action in plan.actions),
-        records=after.records,
-        statuses=after.statuses,
-        sealed=sealed_values(start.secrets.by_address, after, outside.journal, outside.journal.snapshot()),
-        project=plan.basis.project,
-    )
-
-
-def _unfinished(snapshot: Snapshot) -> Iterable[Address]:
-    """Objects an earlier apply left on their way, and those whose outcome is not known."""
-    for standing in snapshot:
-        record, status = standing.record, standing.status
-        is_on_its_way = record.address.kind == "workspace" and (status.phase in UNFINISHED or status.start_is_asked)
-        is_on_its_way = is_on_its_way or restore_is_pending(record, status)
-        if is_on_its_way or standing.has_open_intent or record.deletion_requested_at is not None:
-            yield record.address
-
-
-def _drive(
+def carry_on(
     outside: Outside, touched: Iterable[Address], snapshot: Snapshot, settings: ApplySettings, interrupts: Interrupts
 ) -> tuple[ObjectOutcome, ...]:
+    """Drive the objects that have something outside until nothing is due."""
     addresses = {standing.record.address: standing.record.uid for standing in snapshot}
-    objects = [(addresses[address], address) for address in touched if address in addresses and address.kind in _DRIVEN]
+    objects = [(addresses[address], address) for address in touched if address in addresses and address.kind in DRIVEN]
     limits = Limits(parallelism=settings.parallelism, timeout=settings.timeout)
     outcomes = drive(outside, objects, addresses, limits, interrupts)
     note_thresholds(outside)
     return outcomes
 
 
-_DRIVEN = frozenset({"workspace", "volume"})
+DRIVEN = frozenset({"workspace", "volume"})
+"""Kinds with something outside."""
 
 
 def resume(outside: Outside, addresses: Iterable[Address], settings: ApplySettings, interrupts: Interrupts) -> ApplyResult:
     """Carry objects on whose records already say what is wanted (start, stop)."""
     snapshot = outside.journal.snapshot()
-    outcomes = _drive(outside, addresses, snapshot, settings, interrupts)
+    outcomes = carry_on(outside, addresses, snapshot, settings, interrupts)
     return ApplyResult(exit_code=exit_code_of(outcomes, (), interrupts), outcomes=outcomes)
+
+
+def finished(plan: Plan, outcomes: tuple[ObjectOutcome, ...], notes: tuple[Diagnostic, ...], interrupts: Interrupts) -> ApplyResult:
+    """What became of the plan, once all that can be done is done."""
+    skipped = _still_skipped(plan, outcomes)
+    return ApplyResult(exit_code=exit_code_of(outcomes, skipped, interrupts), outcomes=outcomes, diagnostics=notes, skipped=skipped)
 
 
 def _still_skipped(plan: Plan, outcomes: tuple[ObjectOutcome, ...]) -> tuple[BlockingReason, ...]:

@@ -80,8 +80,12 @@ class HostFacts:
     known_moment: datetime | None
 
 
-_PACKAGES = {"ssh": "openssh-client", "ssh-keygen": "openssh-client", "git": "git"}
-_NEEDED = {"ssh": "Machines are reached with it.", "ssh-keygen": "Key pairs of machines are made with it."}
+_PACKAGES = {"ssh": "openssh-client", "scp": "openssh-client", "ssh-keygen": "openssh-client", "git": "git"}
+_NEEDED = {
+    "ssh": "Machines are reached with it.",
+    "scp": "Files are copied with it.",
+    "ssh-keygen": "Key pairs of machines are made with it.",
+}
 
 
 def host_areas(facts: HostFacts) -> Iterator[Area]:
@@ -89,7 +93,7 @@ def host_areas(facts: HostFacts) -> Iterator[Area]:
     version = ".".join(map(str, facts.python))
     yield Area(kind="host", name="python", note=version, findings=tuple(_python_findings(facts.python, version)))
     for name, path in facts.programs:
-        yield Area(kind="host", name=name, note=path or "missing", findings=() if path else (_missing_program(name),))
+        yield Area(kind="host", name=name, note=path or "missing", findings=() if path else (missing_program(name),))
     for room in facts.rooms:
         yield Area(kind="host", name=room.what, note=f"{room.free_bytes / _GIB:.1f} GiB free", findings=tuple(_room_findings(room)))
     yield Area(kind="host", name="clock", note=f"{facts.now:%Y-%m-%dT%H:%M:%SZ}", findings=tuple(clock_findings(facts)))
@@ -126,7 +130,8 @@ def _python_findings(version: tuple[int, int, int], shown: str) -> Iterator[Diag
         yield error("Unsupported", "Python is too old", detail, "Install a newer one, as root:\n  apt-get install python3")
 
 
-def _missing_program(name: str) -> Diagnostic:
+def missing_program(name: str) -> Diagnostic:
+    """A program that is called by its name and isn't on PATH."""
     fix = f"Run as root:\n  apt-get install {_PACKAGES.get(name, name)}"
     return error("ProgramMissing", "A program is not installed", f"{name} is not on PATH. {_NEEDED.get(name, '')}".strip(), fix)
 

@@ -88,12 +88,16 @@ def _silence(loaded: LoadedProvider, providers: ProviderSet) -> tuple[Diagnostic
 def _plugin_note(one: PluginFacts) -> str:
     if one.is_loadable:
         return f"{one.distribution} {one.version}".strip() or "ready"
+    if one.kept_out is not None:
+        return "not the one that was locked"
     return f"needs nodusctl[{one.missing_extra}]" if one.missing_extra else "can't be loaded"
 
 
 def _plugin_findings(one: PluginFacts) -> tuple[Diagnostic, ...]:
     if one.is_loadable:
         return ()
+    if one.kept_out is not None:
+        return (one.kept_out,)
     extra = one.missing_extra or one.type
     detail = f"Provider type {one.type} can't be used without it."
     return (error("ProviderNotReady", "A provider's dependency is not installed", detail, f"pip install 'nodusctl[{extra}]'"),)

@@ -57,15 +57,24 @@ def is_time(last_pass_at: datetime | None, now: datetime) -> bool:
 def release_spares(outside: Outside, objects: Mapping[str, StoredObject], *, lists: bool) -> tuple[Spare, ...]:
     """Find them (where ``lists``), and carry on the release of those found before. Never raises for what a provider does."""
     spares: list[Spare] = []
+    owners = {uid for uid, stored in objects.items() if has_spare(stored)}
     if lists:
         for stored, machine in _doubled(outside, objects):
             spares += _opened(outside, stored, machine)
-    for uid in objects:
-        stored_now = outside.journal.load(uid)
-        for attempt in stored_now.attempts if stored_now is not None else ():
-            if stored_now is not None and attempt.is_open and attempt.stop_reason == REASON and not attempt.is_released:
-                spares += _carried_on(outside, stored_now, attempt)
+            owners.add(stored.record.uid)
+    for stored in outside.journal.load_many(sorted(owners)).values() if owners else ():
+        for attempt in _spares_of(stored):
+            spares += _carried_on(outside, stored, attempt)
     return tuple(spares)
+
+
+def has_spare(stored: StoredObject) -> bool:
+    """True while a machine that was one too many isn't confirmed gone."""
+    return any(_spares_of(stored))
+
+
+def _spares_of(stored: StoredObject) -> Iterator[Attempt]:
+    return (one for one in stored.attempts if one.is_open and one.stop_reason == REASON and not one.is_released)
 
 
 def _doubled(outside: Outside, objects: Mapping[str, StoredObject]) -> Iterator[tuple[StoredObject, Machine]]:

@@ -9,8 +9,9 @@ from nodusctl.base.clock import Clock
 from nodusctl.base.diagnostics import error
 from nodusctl.base.exits import UserError
 from nodusctl.base.ids import Address, IdSource
-from nodusctl.engine.naming import refuse_other_project
-from nodusctl.engine.worlds import Sources, gather
+from nodusctl.engine.naming import refuse_other_project, unknown_home
+from nodusctl.engine.snapshot_outlook import Sources
+from nodusctl.engine.worlds import gather
 from nodusctl.lifecycle.homes import kept_at_most
 from nodusctl.plan.plan import AllowFlags, Plan
 from nodusctl.planner.build import build_plan
@@ -41,7 +42,6 @@ class _Circumstances:
     """A change of revisions asks its provider whether it is there, and is reviewed against no commit."""
 
     is_offline: bool = False
-    base_commit: str = ""
 
 
 def home_facts(address: Address, *, journal: Journal) -> HomeFacts:
@@ -110,7 +110,7 @@ def home_of(address: Address, snapshot: Snapshot) -> Standing:
     """The Volume itself, or the one a Workspace has as its home; UserError where there is none."""
     standing = snapshot.get(address)
     if standing is None:
-        raise UserError(error("NotFound", "No such object.", f"{address} is not in the state.", "See what is:\n  nodusctl get ws,vol"))
+        raise UserError(unknown_home(address, [one.record.address for one in snapshot]))
     if address.kind == "volume":
         return standing
     name = standing.record.spec.get("volume")

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 
+from nodusctl.base.diagnostics import Diagnostic
 from nodusctl.base.exits import UserError
 from nodusctl.base.money import Money
 from nodusctl.planner.world import Market
-from nodusctl.ports.providers import ProviderSet
+from nodusctl.ports.providers import LoadedProvider, ProviderSet
 from nodusctl.provider.offers import OfferQuery
 from nodusctl.provider.replies import Done, Refused, Unknown
 from nodusctl.resources.project import ProjectFile
@@ -59,12 +61,29 @@ def _ask(providers: ProviderSet, name: str, rate: Money | None) -> Market:
     except UserError as fault:
         why = "; ".join(f"{one.summary.rstrip('.')}: {one.detail}".rstrip(": ") for one in fault.diagnostics)
         return Market(instance=name, why_not=why or "it can't be loaded")
+    return replace(_answer(loaded, name, rate), digest=loaded.digest)
+
+
+def _answer(loaded: LoadedProvider, name: str, rate: Money | None) -> Market:
     match loaded.calls.offers(OfferQuery()):
         case Done(value=offers):
             held = loaded.calls.list()
-            holdings = held.value if isinstance(held, Done) else None
-            return Market(instance=name, description=loaded.description, offers=offers, configured_rate=rate, holdings=holdings)
+            return Market(
+                instance=name,
+                description=loaded.description,
+                offers=offers,
+                configured_rate=rate,
+                holdings=held.value if isinstance(held, Done) else None,
+                lacks=_lacks(loaded),
+            )
         case Refused(code=code, message=message):
             return Market(instance=name, description=loaded.description, why_not=f"{code}: {message}" if message else code)
         case Unknown(detail=detail):
             return Market(instance=name, description=loaded.description, why_not=detail or "it didn't say why")
+
+
+def _lacks(loaded: LoadedProvider) -> tuple[Diagnostic, ...]:
+    """What its check calls an error, where that costs no look at another computer: there a failed call says it soon enough."""
+    if loaded.check is None or not loaded.description.is_this_computer:
+        return ()
+    return tuple(one for one in loaded.check.check() if one.is_error)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from nodusctl.base.ids import Address
 from nodusctl.lifecycle.windows import has_openings
-from nodusctl.ports.journal import Journal
-from nodusctl.state.snapshot import Snapshot
+from nodusctl.ports.journal import Journal, StoredObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,8 +20,8 @@ class PassedOver:
     message: str
 
 
-def passed_over(journal: Journal, before: Snapshot, touched: Iterable[Address]) -> tuple[PassedOver, ...]:
-    """Among the objects a pass was at. ``before`` is the state as the pass found it; where several were passed over, the last is told."""
+def passed_over(journal: Journal, before: Mapping[Address, StoredObject], touched: Iterable[Address]) -> tuple[PassedOver, ...]:
+    """Among the objects a pass was at. ``before`` is how the pass found them; where several were passed over, the last is told."""
     former = {
         one.record.uid: one.status.windows.skipped if one.status.windows is not None else ""
         for address in touched

@@ -28,6 +28,5 @@ class PersonKeys:
 
     def _known(self) -> Mapping[str, str]:
         if self._lines is None:
-            records = (s.record for s in self._journal.snapshot() if s.record.address.kind == "sshkey")
-            self._lines = {record.address.name: str(record.spec["publicKey"]) for record in records}
+            self._lines = {record.address.name: str(record.spec["publicKey"]) for record in self._journal.records("sshkey")}
         return self._lines

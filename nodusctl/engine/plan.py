@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from nodusctl.base.clock import Clock
-from nodusctl.base.exits import UserError
 from nodusctl.base.ids import Address, IdSource
-from nodusctl.engine.naming import refuse_other_project, unknown_object
-from nodusctl.engine.specs import Specs, no_documents, read_specs
-from nodusctl.engine.worlds import Sources, gather
+from nodusctl.engine.former_defaults import former_defaults
+from nodusctl.engine.naming import refuse_other_project
+from nodusctl.engine.snapshot_outlook import Outlook, Sources
+from nodusctl.engine.specs import Specs, readable_specs
+from nodusctl.engine.worlds import Asked, gather, world_of
 from nodusctl.plan.plan import AllowFlags, Plan
+from nodusctl.planner.base_moved import BaseFacts
 from nodusctl.planner.build import build_plan
-from nodusctl.planner.world import Reach
+from nodusctl.planner.world import Reach, World
 from nodusctl.ports.journal import Journal
 from nodusctl.ports.passes import Passes
 from nodusctl.ports.prices import PriceSource
@@ -24,10 +26,17 @@ from nodusctl.ports.secrets import SecretSource
 from nodusctl.resources.project import ProjectFile
 from nodusctl.state.snapshot import Snapshot
 
+BaseOf = Callable[[Specs], BaseFacts]
+"""What the base branch has done that these specs lack. UserError where nobody can say."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRequest:
-    """What a person asked of ``plan``. ``allow_deletes`` None takes ``policy.maxDeletes``; ``base_commit`` is recorded as given."""
+    """What a person asked of ``plan``.
+
+    ``allow_deletes`` None takes ``policy.maxDeletes``. ``is_ci``: a removal by absence needs a word, ``allow_deletes`` or a base to compare
+    with.
+    """
 
     paths: tuple[Path, ...] = ()
     targets: tuple[Address, ...] = ()
@@ -37,7 +46,8 @@ class PlanRequest:
     prunes: bool = False
     skips_blocked: bool = False
     accepts_no_edge: bool = False
-    base_commit: str = ""
+    accepts_base_moved: bool = False
+    is_ci: bool = False
 
 
 def make_plan(
@@ -53,23 +63,61 @@ def make_plan(
     ids: IdSource,
     who: str,
     passes: Passes | None = None,
+    base_of: BaseOf | None = None,
 ) -> Plan:
-    """The plan for the files in ``root`` against the state behind ``journal``.
+    """The plan for the files in ``root`` against the state behind ``journal``. ``base_of`` tells what a base branch has done meanwhile.
 
     UserError with every fault of the files, for a project without objects, for a state of another project, and for targets nobody
     knows. What can't be had from outside is a blocking reason of the plan, never an exception.
     """
     snapshot = journal.snapshot()
     refuse_other_project(journal, project)
-    specs = read_specs(root=root, project=project, paths=request.paths, snapshot=snapshot, clock_now=clock.now())
-    empty = no_documents(specs, root)
-    if specs.has_errors or empty is not None:
-        raise UserError(*specs.diagnostics, *((empty,) if empty is not None else ()))
-    _refuse_unknown((*request.targets, *request.restarts), specs, snapshot)
+    specs = _specs(root, project, request, snapshot, clock.now())
     sources = Sources(journal=journal, providers=providers, prices=prices, secrets=secrets, clock=clock, ids=ids, passes=passes)
-    reach = Reach(paths=specs.paths, targets=request.targets, written=specs.written, is_read_whole=specs.is_read_whole)
+    reach = _reach(specs, request)
     world = gather(sources, project, snapshot, specs=specs, reach=reach, allow=allow_flags(request, project), who=who, request=request)
-    return build_plan(world, former_defaults)
+    return build_plan(_against(world, specs, request, base_of), former_defaults)
+
+
+def make_plan_from(
+    outlook: Outlook,
+    *,
+    root: Path,
+    project: ProjectFile,
+    request: PlanRequest,
+    prices: PriceSource,
+    ids: IdSource,
+    who: str,
+    base_of: BaseOf | None = None,
+) -> Plan:
+    """The same plan from a snapshot of the state: no state, no provider and no source of a secret is asked. UserError as above."""
+    specs = _specs(root, project, request, outlook.snapshot, outlook.taken_at)
+    asked = Asked(
+        project=project,
+        specs=specs,
+        reach=_reach(specs, request),
+        allow=allow_flags(request, project),
+        who=who,
+        request=request,
+    )
+    world = world_of(outlook, asked, prices.book(), ids.new_uid())
+    return build_plan(_against(world, specs, request, base_of), former_defaults)
+
+
+def _against(world: World, specs: Specs, request: PlanRequest, base_of: BaseOf | None) -> World:
+    """The World beside its base branch, where there is one."""
+    if base_of is None:
+        return replace(world, removals_need_a_word=request.is_ci and request.allow_deletes is None)
+    base = base_of(specs)
+    return replace(world, base=base, basis=replace(world.basis, base_ref=base.ref, base_commit=base.commit))
+
+
+def _specs(root: Path, project: ProjectFile, request: PlanRequest, snapshot: Snapshot, now: datetime) -> Specs:
+    return readable_specs(root, project, snapshot, now, paths=request.paths, named=(*request.targets, *request.restarts))
+
+
+def _reach(specs: Specs, request: PlanRequest) -> Reach:
+    return Reach(paths=specs.paths, targets=request.targets, written=specs.written, is_read_whole=specs.is_read_whole)
 
 
 def allow_flags(request: PlanRequest, project: ProjectFile) -> AllowFlags:
@@ -80,21 +128,5 @@ def allow_flags(request: PlanRequest, project: ProjectFile) -> AllowFlags:
         skips_blocked=request.skips_blocked,
         restarts=request.restarts,
         accepts_no_edge=request.accepts_no_edge,
+        accepts_base_moved=request.accepts_base_moved,
     )
-
-
-def former_defaults(kind: str, applied: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A spec that was applied before, with defaults as they follow from it today; as it is where today's rules refuse it."""
-    from nodusctl.resources.decode import canonical_spec, read_spec
-    from nodusctl.resources.defaults import with_defaults
-    from nodusctl.resources.kinds import KINDS
-
-    model, _ = read_spec(KINDS[kind], dict(applied))
-    return applied if model is None else canonical_spec(with_defaults(kind, model))
-
-
-def _refuse_unknown(named: Sequence[Address], specs: Specs, snapshot: Snapshot) -> None:
-    known = {*specs.written, *snapshot.standings}
-    missing = [unknown_object(address, sorted(known)) for address in named if address not in known]
-    if missing:
-        raise UserError(*missing)

@@ -28,7 +28,7 @@ _HEADLINES = {
 def save_plan(plan: Plan, path: Path, *, state_folder: Path) -> Path:
     """Write ``plan`` to ``path`` (mode 0600) and keep a copy under ``state_folder``; the copy's path. OSError where that fails."""
     text = write_plan(plan)
-    _write_whole(path, text)
+    write_whole(path, text)
     return keep_plan(plan, text, state_folder=state_folder)
 
 
@@ -40,7 +40,7 @@ def keep_plan(plan: Plan, text: str, *, state_folder: Path) -> Path:
     if not ignore.exists():
         ignore.write_text("*\n")
     kept = folder / f"{plan_hash(plan)}{SUFFIX}"
-    _write_whole(kept, text)
+    write_whole(kept, text)
     by_age = sorted(folder.glob(f"*{SUFFIX}"), key=lambda one: (one != kept, -one.stat().st_mtime_ns))
     for old in by_age[KEPT:]:
         with suppress(OSError):
@@ -83,7 +83,7 @@ def open_plan(path: Path) -> tuple[Plan, str]:
 _PLAN_AGAIN = "Make it again:\n  nodusctl plan -o FILE"
 
 
-def _write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str) -> None:
     """Through a temporary file beside it, so that a reader or a crash never meets half a plan; mkstemp gives mode 0600."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

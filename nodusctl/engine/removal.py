@@ -9,7 +9,8 @@ from nodusctl.base.clock import Clock
 from nodusctl.base.exits import UserError
 from nodusctl.base.ids import Address, IdSource
 from nodusctl.engine.naming import refuse_other_project, unknown_object
-from nodusctl.engine.worlds import Sources, gather
+from nodusctl.engine.snapshot_outlook import Sources
+from nodusctl.engine.worlds import gather
 from nodusctl.plan.plan import AllowFlags, Plan
 from nodusctl.planner.build import build_plan
 from nodusctl.planner.world import Reach, Removal
@@ -25,7 +26,6 @@ class _Circumstances:
     """A removal asks its providers whether they are there, and is reviewed against no commit."""
 
     is_offline: bool = False
-    base_commit: str = ""
 
 
 def plan_removal(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nodusctl.engine.applying import SecretValues
 from nodusctl.engine.secret_values import read_values
 from nodusctl.engine.specs import read_specs
+from nodusctl.engine.starting_plan import SecretValues
 from nodusctl.plan.actions import Verb
 from nodusctl.plan.plan import Plan
 from nodusctl.ports.secrets import SecretSource

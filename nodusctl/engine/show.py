@@ -20,11 +20,16 @@ class Staleness:
 
 
 def staleness(plan: Plan, journal: Journal) -> Staleness | None:
-    """What has moved since ``plan`` was made, in the order apply refuses in; None while it is fresh."""
+    """What has moved since ``plan`` was made, in the order apply refuses in; None while it is fresh.
+
+    A plan made from a snapshot may be shown where its state is not.
+    """
     used = journal.consumed_by(plan_hash(plan), plan.id)
     if used is not None:
         return Staleness(kind="consumed", detail=f"It was applied {_by(used)}.")
     snapshot, basis = journal.snapshot(), plan.basis
+    if basis.snapshot_at is not None and not journal.exists():
+        return None
     if basis.is_fresh_state and journal.exists():
         first = _newest(journal)
         return Staleness(kind="lineage", detail=f"It was made before there was a state; one was made {_by(first)}.")

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from nodusctl.base.diagnostics import Diagnostic, error, has_errors, in_order, note
+from nodusctl.base.exits import UserError
 from nodusctl.base.ids import Address
 from nodusctl.documents.discovery import discover, read_files, shown_path
 from nodusctl.documents.reading import load_documents
+from nodusctl.engine.naming import unknown_object
 from nodusctl.resources.decode import decode
 from nodusctl.resources.project import ProjectFile
 from nodusctl.resources.references import check_references, ordered
@@ -73,6 +75,21 @@ def read_specs(
         diagnostics=in_order((*told, *_skipped(loaded.skipped))),
         is_read_whole=not has_errors(faults),
     )
+
+
+def readable_specs(
+    root: Path, project: ProjectFile, snapshot: Snapshot, now: datetime, *, paths: Sequence[Path] = (), named: Iterable[Address] = ()
+) -> Specs:
+    """The same for a plan: UserError with every fault, for a project without objects, and for a ``named`` object nobody knows."""
+    specs = read_specs(root=root, project=project, paths=paths, snapshot=snapshot, clock_now=now)
+    empty = no_documents(specs, root)
+    if specs.has_errors or empty is not None:
+        raise UserError(*specs.diagnostics, *((empty,) if empty is not None else ()))
+    known = {*specs.written, *snapshot.standings}
+    missing = [unknown_object(address, sorted(known)) for address in named if address not in known]
+    if missing:
+        raise UserError(*missing)
+    return specs
 
 
 def no_documents(specs: Specs, root: Path) -> Diagnostic | None:

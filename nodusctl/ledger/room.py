@@ -7,7 +7,7 @@ month before), and one that does always fits, however far the limit is passed al
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -57,6 +57,9 @@ class _Sums:
     def over(self, objects: Collection[str] | None) -> int:
         return self.whole if objects is None else sum(self._by_object.get(uid, 0) for uid in objects)
 
+    def each(self) -> Iterator[tuple[str, int]]:
+        return iter(sorted(self._by_object.items()))
+
     def copy(self) -> _Sums:
         other = _Sums()
         other.whole, other._by_object = self.whole, dict(self._by_object)
@@ -81,6 +84,15 @@ class Tally:
             self._held.add(object_uid, micro)
         elif side == _CHARGED:
             self._charged[month].add(object_uid, micro)
+
+    def rows(self) -> Iterator[tuple[str, str, str, int]]:
+        """What ``add`` takes to make the same sums again: object uid, side, month, micro-USD."""
+        yield "", AVAILABLE, "", self._available
+        if self._has_grant:
+            yield "", GRANTED, "", 0
+        yield from ((uid, _HELD, "", micro) for uid, micro in self._held.each())
+        for month, sums in sorted(self._charged.items()):
+            yield from ((uid, _CHARGED, month, micro) for uid, micro in sums.each())
 
     def post(self, entries: Iterable[Entry]) -> Tally:
         """The same tally, with these entries counted."""

@@ -47,11 +47,15 @@ class Queued:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """A unit somebody has. ``holder`` is what the provider reports, or the address of an earlier object of this plan."""
+    """A unit somebody has. ``holder`` is what the provider reports, or the address of an earlier object of this plan.
+
+    ``fix`` is the provider's command that frees it; "" where the holder is inside this plan or the provider knows none.
+    """
 
     unit: str
     devices: tuple[str, ...]
     holder: str
+    fix: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +82,7 @@ class NotViable:
     address: str
     choice: Ranked
     reasons: tuple[str, ...]
+    fixes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +147,8 @@ def _try(seat: Seat, choice: Ranked, held: Mapping[str, str]) -> Seating:
     viable = [unit for unit in offer.units if unit.is_viable]
     if _pick(viable, needed) is None:
         reasons = tuple(f"{', '.join(_devices(unit))}: {unit.why_not}" for unit in offer.units if not unit.is_viable)
-        return NotViable(address=seat.address, choice=choice, reasons=reasons or (f"{len(viable)} units, {needed} needed",))
+        fixes = tuple(dict.fromkeys(unit.fix for unit in offer.units if not unit.is_viable and unit.fix))
+        return NotViable(address=seat.address, choice=choice, reasons=reasons or (f"{len(viable)} units, {needed} needed",), fixes=fixes)
     free = [unit for unit in viable if not _holder(seat, offer, unit, held)]
     units = _pick(free, needed)
     if units is not None:
@@ -165,7 +171,11 @@ def _busy(seat: Seat, choice: Ranked, viable: Sequence[Unit], held: Mapping[str,
         choice=choice,
         needed=needed,
         free=sum(unit.gpu_count for unit, holder in taken if not holder),
-        held=tuple(Held(unit=unit.id, devices=_devices(unit), holder=holder) for unit, holder in taken if holder),
+        held=tuple(
+            Held(unit=unit.id, devices=_devices(unit), holder=holder, fix=unit.fix if holder == unit.holder else "")
+            for unit, holder in taken
+            if holder
+        ),
     )
 
 
@@ -188,13 +198,29 @@ def _devices(unit: Unit) -> tuple[str, ...]:
 
 
 def _pick(units: Sequence[Unit], needed: int) -> tuple[Unit, ...] | None:
-    """The first set of whole units with exactly ``needed`` GPUs and no shared device, in the provider's order of preference."""
+    """A set of whole units with exactly ``needed`` GPUs and no shared device: of units near each other where they suffice, else of all.
+
+    Where several places suffice, the one with the fewest units left is taken, so that a later object finds the larger one whole.
+    """
+    places: dict[str, list[Unit]] = {}
+    for unit in units:
+        if unit.near:
+            places.setdefault(unit.near, []).append(unit)
+    for place in sorted(places.values(), key=len):
+        found = _first_set(place, needed)
+        if found is not None:
+            return found
+    return _first_set(units, needed)
+
+
+def _first_set(units: Sequence[Unit], needed: int) -> tuple[Unit, ...] | None:
+    """The first such set in the provider's order of preference."""
     if needed == 0:
         return ()
     for index, unit in enumerate(units):
         if unit.gpu_count <= needed:
             apart = [other for other in units[index + 1 :] if not set(_devices(other)) & set(_devices(unit))]
-            rest = _pick(apart, needed - unit.gpu_count)
+            rest = _first_set(apart, needed - unit.gpu_count)
             if rest is not None:
                 return (unit, *rest)
     return None

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from nodusctl.base.ids import Address
-from nodusctl.base.money import Money
 from nodusctl.plan.actions import Action, Verb
 from nodusctl.plan.reasons import BlockingReason
 from nodusctl.planner.budgets import block_budgets
@@ -16,7 +15,7 @@ from nodusctl.planner.costs import Costed
 from nodusctl.planner.drafts import Draft
 from nodusctl.planner.homes import home_reasons
 from nodusctl.planner.market import Marketplace
-from nodusctl.planner.money_reasons import age_reasons, budget_reasons, cap_reasons, credit_reasons, edge_reasons, policy_reasons
+from nodusctl.planner.money_reasons import age_reasons, budget_reasons, cap_reasons, credit_reasons, edge_reasons
 from nodusctl.planner.object_reasons import intent_reasons, leaving_reasons, mutability_reasons, volume_reasons
 from nodusctl.planner.outside_reasons import foreign_reasons, stranded_reasons
 from nodusctl.planner.removals import removal_reasons
@@ -60,16 +59,4 @@ def all_reasons(found: Considered, specs: Mapping[Address, Mapping[str, Any]], w
         *budget_reasons(costs, budgets, world),
         *credit_reasons(costs, world),
         *age_reasons(costs, world),
-        *policy_reasons([one.line for one in costs], _standing_rates(world, found.removals), world),
     )
-
-
-def _standing_rates(world: World, removals: Iterable[Action]) -> dict[Address, Money]:
-    """What every Workspace that may run costs an hour by its approval, before this plan."""
-    going = {action.address for action in removals if action.verb is Verb.DELETE}
-    return {
-        standing.record.address: standing.record.approval.terms[0].rate_usd_per_hour
-        for standing in world.snapshot
-        if standing.record.approval is not None and standing.record.approval.terms
-        if standing.record.spec.get("state") != "Stopped" and standing.record.address not in going
-    }

@@ -5,7 +5,7 @@ The first true reason is told, in an order from "you asked for what doesn't exis
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from nodusctl.base.ids import Address
 from nodusctl.placement.allocate import DeviceBusy, NotViable
@@ -57,7 +57,7 @@ def not_ready(address: Address, market: Market) -> BlockingReason:
 def _reason(one: Seated, market: Marketplace, world: World) -> BlockingReason | None:
     need, found = one.need, one.found
     if found.ranked:
-        return _held(one)
+        return _held(one) or _unequipped(one, world)
     if found.unpriced:
         return _price_unknown(need, found, market)
     silent = _silent_market(need, world)
@@ -82,16 +82,42 @@ def _held(one: Seated) -> BlockingReason | None:
                 code="DeviceBusy",
                 address=one.need.address,
                 message=f"Every fitting device of {busy.choice.key} is held: {busy.message}.",
-                fix="Stop a holder, or ask for another device.",
+                fix=_with_commands("Stop a holder, or ask for another device", (one.fix for one in busy.held)),
             )
         case NotViable() as stuck:
+            doctor = f"nodusctl doctor {stuck.choice.candidate.offer.provider}"
             return BlockingReason(
                 code="DeviceGroupNotViable",
                 address=one.need.address,
                 message=f"No device group of {stuck.choice.key} can be used: {'; '.join(stuck.reasons)}.",
-                fix=f"See what each group needs:\n  nodusctl doctor {stuck.choice.candidate.offer.provider}",
+                fix=_with_commands("Free every device of a group", stuck.fixes) + f"\nSee what each group needs:\n  {doctor}"
+                if stuck.fixes
+                else f"See what each group needs:\n  {doctor}",
             )
     return None
+
+
+def _with_commands(advice: str, commands: Iterable[str]) -> str:
+    """The advice, with the provider's commands each on a line of its own where it gave any."""
+    lines = dict.fromkeys(line for command in commands for line in command.splitlines() if line)
+    return f"{advice}:\n" + "\n".join(f"  {line}" for line in lines) if lines else f"{advice}."
+
+
+def _unequipped(one: Seated, world: World) -> BlockingReason | None:
+    """Every provider that has a fitting offer misses something to start a machine with; told before anybody is asked to agree."""
+    lacking = {market.instance: market.lacks for market in world.markets if market.lacks}
+    names = dict.fromkeys(ranked.candidate.offer.provider for ranked in one.found.ranked)
+    if not one.need.starts_now or not all(name in lacking for name in names):
+        return None
+    name = next(iter(names))
+    found = "; ".join(finding.summary.rstrip(".") for finding in lacking[name])
+    fixes = "\n".join(dict.fromkeys(finding.fix for finding in lacking[name] if finding.fix))
+    return BlockingReason(
+        code="ProviderNotReady",
+        address=one.need.address,
+        message=f"Provider {name} can't start a machine: {found}.",
+        fix=fixes or f"See what is wrong with it, then plan again:\n  nodusctl doctor {name}",
+    )
 
 
 def _price_unknown(need: Need, found: Found, market: Marketplace) -> BlockingReason:

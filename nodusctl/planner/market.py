@@ -15,7 +15,7 @@ from nodusctl.placement.rank import Ranked, rank
 from nodusctl.placement.request import CapacityRequest
 from nodusctl.planner.world import Market, World
 from nodusctl.pricing.bands import DurationBand, duration_band
-from nodusctl.pricing.holds import Origin, Priced, PricedCandidate, holds_price, nearest_priced, priced_candidate
+from nodusctl.pricing.holds import POOL_SOURCE, Origin, Priced, PricedCandidate, holds_price, nearest_priced, priced_candidate
 from nodusctl.provider.contract import Description
 from nodusctl.provider.offers import Offer
 from nodusctl.state.terms import Terms, ceiling
@@ -164,6 +164,4 @@ def _at_pool_rate(one: PricedCandidate, rate: Money) -> PricedCandidate:
 
 def _pool_price(priced: Priced, rate: Money) -> Priced:
     """A Pool's own rate wins over the provider's setting: it is nearer to the hosts it speaks of."""
-    return replace(
-        priced, rate=rate, origin=Origin.CONFIGURED, source="the Pool's rateUSDPerHour", observed_at=None, age=None, ttl=None, is_old=False
-    )
+    return replace(priced, rate=rate, origin=Origin.CONFIGURED, source=POOL_SOURCE, observed_at=None, age=None, ttl=None, is_old=False)

@@ -1,21 +1,18 @@
-"""Why money stops a plan: caps that end before they begin, Budgets that don't hold it, prices past their age, the project's own limits."""
+"""Why money stops a plan: caps that end before they begin, Budgets that don't hold it, prices past their age; for limits see ``policy``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from nodusctl.base.durations import format_duration
 from nodusctl.base.ids import Address
 from nodusctl.base.money import ZERO, Money, total
-from nodusctl.plan.costs import CostLine
-from nodusctl.plan.reasons import POLICY_FAILED, BlockingReason
+from nodusctl.plan.reasons import BlockingReason
 from nodusctl.planner.budgets import BudgetStanding
 from nodusctl.planner.costs import Costed
 from nodusctl.planner.needs import Urgency
 from nodusctl.planner.world import World
 from nodusctl.pricing.caps import BillingTerms, cap_too_small
-from nodusctl.pricing.figures import monthly
 from nodusctl.pricing.holds import shown_age
 
 
@@ -94,28 +91,6 @@ def edge_reasons(costs: Sequence[Costed], budgets: Sequence[BudgetStanding], wor
             yield _no_hard_edge(one)
 
 
-def policy_reasons(lines: Sequence[CostLine], standing_rates: Mapping[Address, Money], world: World) -> Iterator[BlockingReason]:
-    """The project's own limits: what a month of everything running costs, and by how much this plan raises it."""
-    limit, most_increase = world.policy.max_monthly_usd, world.policy.max_increase_usd
-    if limit is None and most_increase is None:
-        return
-    now = total(monthly(rate) for rate in standing_rates.values())
-    planned = {
-        line.address: line.rate_usd_per_hour for line in lines if line.rate_usd_per_hour is not None and line.address.kind == "workspace"
-    }
-    then = total(monthly(rate) for rate in {**standing_rates, **planned}.values())
-    increase = then - now
-    amounts = {"monthly": str(then), "increase": str(increase)}
-    if limit is not None and then > limit:
-        yield _policy("maxMonthlyUSD", f"Everything running for 730 h would cost {then.shown}; the limit is {limit.shown}.", amounts)
-    if most_increase is not None and increase > most_increase:
-        yield _policy(
-            "maxIncreaseUSD",
-            f"This plan adds {increase.shown} to 730 h of everything running; the limit is {most_increase.shown}.",
-            amounts,
-        )
-
-
 def _more_to_hold(one: Costed) -> Money:
     """The first hold of a start; of a restart what it is above the present hold, which is given back before."""
     standing = one.seated.need.draft.standing
@@ -157,15 +132,4 @@ def _no_hard_edge(one: Costed) -> BlockingReason:
             "alwaysOn: true in nodusctl.yaml; or take the risk:\n  nodusctl apply --accept-no-edge"
         ),
         amounts={"day": str(rate * 24)} if rate is not None else {},
-    )
-
-
-def _policy(name: str, message: str, amounts: Mapping[str, Any]) -> BlockingReason:
-    return BlockingReason(
-        code=POLICY_FAILED,
-        address=None,
-        message=message,
-        fix=f"Plan less, or raise policy.{name} in nodusctl.yaml.",
-        field=f"policy.{name}",
-        amounts=amounts,
     )

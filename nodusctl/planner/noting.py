@@ -10,13 +10,16 @@ from nodusctl.plan.changes import ChangeClass
 from nodusctl.planner.classes import is_up
 from nodusctl.planner.drafts import Draft
 from nodusctl.planner.market import Marketplace, served_tools
+from nodusctl.planner.removals import session_end_notes
 from nodusctl.planner.seating import Seated
 from nodusctl.planner.world import World
+
+_ENDING = frozenset({ChangeClass.ENDS_SESSION, ChangeClass.RESTARTS, ChangeClass.REPLACES})
 
 
 def notes_for(one: Draft, seat: Seated | None, market: Marketplace, world: World) -> tuple[str, ...]:
     """Remarks on one Action."""
-    return (*_left_out_tools(seat, market), *_offline(one, seat, world), *_admitted_stopped(one))
+    return (*_ended_session(one, world), *_left_out_tools(seat, market), *_offline(one, seat, world), *_admitted_stopped(one))
 
 
 def plan_hints(actions: Collection[Action], world: World) -> Iterator[str]:
@@ -35,6 +38,11 @@ def plan_hints(actions: Collection[Action], world: World) -> Iterator[str]:
         standing = world.snapshot.get(address)
         if standing is None or not is_up(standing):
             yield f"{address} doesn't run, so there is nothing to restart."
+
+
+def _ended_session(one: Draft, world: World) -> tuple[str, ...]:
+    ends = one.action is not None and one.action.change_class in _ENDING
+    return session_end_notes(one.standing, world) if ends and one.standing is not None else ()
 
 
 def _waits_for_time(action: Action) -> bool:

@@ -6,7 +6,8 @@ Volume that holds data is kept, not deleted, when only its YAML went; deleting i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import PurePosixPath
 
@@ -21,6 +22,7 @@ from nodusctl.planner.world import Reach, World
 from nodusctl.resources.references import addresses_named
 from nodusctl.state.records import Record
 from nodusctl.state.snapshot import Standing
+from nodusctl.state.status import VolumeStanding
 
 _COUNTED = frozenset({ChangeClass.DESTROYS, ChangeClass.ENDS_SESSION})
 _ORDER = ("workspace", "function", "app", "pool", "secret", "sshkey", "budget", "volume")
@@ -37,7 +39,7 @@ def removals_by_absence(world: World, moved: Iterable[Address]) -> tuple[Action,
         for standing in world.snapshot
         if standing.record.address not in reach.written | gone_to and _may_go(standing.record) and _in_reach(standing.record, reach)
     )
-    return _in_order(_removal(standing, world, keeps_data=True) for standing in absent)
+    return _in_order(_with_lost_homes([_removal(standing, world, keeps_data=True) for standing in absent], world))
 
 
 def removals_by_word(world: World) -> tuple[Action, ...]:
@@ -50,7 +52,7 @@ def removals_by_word(world: World) -> tuple[Action, ...]:
     open_ones = [standing for standing in chosen if standing.record.deletion_requested_at is None]
     if removal.is_of_everything:
         open_ones = [standing for standing in open_ones if not standing.record.is_retained]
-    return _in_order(_removal(standing, world, keeps_data=removal.is_of_everything) for standing in open_ones)
+    return _in_order(_with_lost_homes([_removal(standing, world, keeps_data=removal.is_of_everything) for standing in open_ones], world))
 
 
 def removal_reasons(actions: Iterable[Action], world: World) -> Iterator[BlockingReason]:
@@ -90,6 +92,15 @@ def _removal(standing: Standing, world: World, *, keeps_data: bool) -> Action:
     )
 
 
+def _with_lost_homes(actions: Sequence[Action], world: World) -> Iterator[Action]:
+    """A home that goes in the same plan is no comfort: its Workspace says that it goes too."""
+    lost = {action.address for action in actions if action.change_class is ChangeClass.DESTROYS and action.address.kind == "volume"}
+    for action in actions:
+        standing = world.snapshot.get(action.address)
+        home = Address("volume", str(standing.record.spec.get("volume", ""))) if standing is not None else None
+        yield replace(action, notes=(f"its home {home} is destroyed too",)) if home in lost and action.notes else action
+
+
 def _removal_class(standing: Standing, *, discards_home: bool) -> ChangeClass:
     if _holds_data(standing):
         return ChangeClass.DESTROYS
@@ -102,6 +113,13 @@ def _removal_class(standing: Standing, *, discards_home: bool) -> ChangeClass:
 def _removal_notes(standing: Standing, world: World, *, is_kept: bool, discards_home: bool) -> tuple[str, ...]:
     if is_kept:
         return (f"its disk stays and is billed; remove it with: nodusctl delete {standing.record.address}",)
+    if _holds_data(standing):
+        return (f"everything on it is lost: {_contents(standing, world)}",)
+    return session_end_notes(standing, world, discards_home=discards_home)
+
+
+def session_end_notes(standing: Standing, world: World, *, discards_home: bool = False) -> tuple[str, ...]:
+    """What becomes of the files of a session that ends; nothing where none is up."""
     if not is_up(standing):
         return ()
     if standing.record.spec.get("ephemeral"):
@@ -115,6 +133,16 @@ def _last_save(standing: Standing, world: World) -> str:
     volume = world.snapshot.get(Address("volume", str(standing.record.spec.get("volume", ""))))
     revisions = volume.status.volume.revisions if volume is not None and volume.status.volume is not None else ()
     return f"last save {shown_ago(world.now, revisions[-1].saved_at)}" if revisions else "never saved so far"
+
+
+def _contents(standing: Standing, world: World) -> str:
+    """``50Gi of disk and 2 saved revisions, the last 3h ago``."""
+    disk = standing.status.volume or VolumeStanding()
+    size = f"{standing.record.spec.get('size', '50Gi')} of disk"
+    if not disk.revisions:
+        return f"{size}, never saved so far"
+    count = len(disk.revisions)
+    return f"{size} and {count} saved revision{'' if count == 1 else 's'}, the last {shown_ago(world.now, disk.revisions[-1].saved_at)}"
 
 
 def shown_ago(now: datetime, then: datetime) -> str:

@@ -15,6 +15,7 @@ from nodusctl.base.ids import Address
 from nodusctl.base.money import Money
 from nodusctl.ledger.room import Tally
 from nodusctl.plan.plan import AllowFlags, Basis, Burning
+from nodusctl.planner.base_moved import BaseFacts
 from nodusctl.planner.ignoring import Ignored
 from nodusctl.pricing.book import EMPTY_BOOK, PriceBook
 from nodusctl.provider.contract import Description
@@ -29,7 +30,8 @@ class Market:
     """What one provider instance answered. ``why_not`` says why it gave nothing; empty where it answered.
 
     ``configured_rate`` is the project's own price for hardware of its own. ``holdings`` is all it has with a nodus tag, None where it
-    didn't say.
+    didn't say. ``lacks`` is what it misses to start a machine, by its own check: it may offer one all the same.
+    ``digest`` is that of the plugin's files; empty for one that ships with the program.
     """
 
     instance: str
@@ -38,6 +40,8 @@ class Market:
     configured_rate: Money | None = None
     why_not: str = ""
     holdings: Holdings | None = None
+    lacks: tuple[Diagnostic, ...] = ()
+    digest: str = ""
 
     @property
     def is_ready(self) -> bool:
@@ -93,6 +97,10 @@ class Policy:
     max_price_age: timedelta | None = None
     max_monthly_usd: Money | None = None
     max_increase_usd: Money | None = None
+    allowed_regions: tuple[str, ...] | None = None
+    allowed_gpu_types: tuple[str, ...] | None = None
+    interruptible_required: bool = False
+    windows_required: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +143,8 @@ class World:
     ``secret_hmacs`` holds the keyed HMACs of each Secret whose values could be read; one that is missing is read at apply.
     ``startups`` are past start times by provider instance and offering id. ``tally`` are the ledger's sums. ``ticker_is_near`` is True
     where a host that is always on made a good pass within the last ten minutes. ``removal`` or ``home_change`` set means the files are not
-    compared at all.
+    compared at all. ``base`` is None where the plan isn't made against a branch; ``removals_need_a_word`` where a removal by absence is not
+    enough by itself (in CI).
     """
 
     basis: Basis
@@ -163,6 +172,8 @@ class World:
     secret_hmacs: Mapping[Address, Mapping[str, str]] = field(default_factory=dict)
     outside: OutsideFacts = field(default_factory=OutsideFacts)
     diagnostics: tuple[Diagnostic, ...] = ()
+    base: BaseFacts | None = None
+    removals_need_a_word: bool = False
 
     def market(self, instance: str) -> Market | None:
         """The answer of one provider instance, None where it isn't in the project or wasn't asked."""

@@ -43,6 +43,11 @@ def discover(entry: EntryPoint) -> Discovered:
     return Discovered(facts=_facts(entry, is_loadable=True, extra=""), plugin=plugin)
 
 
+def kept_out(entry: EntryPoint, problem: Diagnostic) -> Discovered:
+    """A plugin that was found and not imported, because it is not the one that was locked."""
+    return Discovered(facts=_facts(entry, is_loadable=False, extra="", kept_out=problem), problem=problem)
+
+
 def missing_extra(type_name: str, extra: str, what: str) -> Diagnostic:
     """A plugin's dependency isn't installed; ``what`` says which, ``extra`` may be empty where none is known."""
     fix = f"Install it:\n  pip install 'nodusctl[{extra}]'" if extra else "Install what it names into the Python that runs nodusctl."
@@ -56,9 +61,16 @@ def _import_problem(entry: EntryPoint, fault: Exception) -> Diagnostic:
     return error("ProviderNotReady", "A provider plugin can't be loaded.", detail, "Reinstall or update the plugin's distribution.")
 
 
-def _facts(entry: EntryPoint, *, is_loadable: bool, extra: str) -> PluginFacts:
+def _facts(entry: EntryPoint, *, is_loadable: bool, extra: str, kept_out: Diagnostic | None = None) -> PluginFacts:
     version = entry.dist.version if entry.dist is not None else ""
-    return PluginFacts(type=entry.name, distribution=_distribution_of(entry), version=version, is_loadable=is_loadable, missing_extra=extra)
+    return PluginFacts(
+        type=entry.name,
+        distribution=_distribution_of(entry),
+        version=version,
+        is_loadable=is_loadable,
+        missing_extra=extra,
+        kept_out=kept_out,
+    )
 
 
 def _extra_of(entry: EntryPoint) -> str:

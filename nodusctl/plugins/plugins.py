@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from typing import Any
 
@@ -14,8 +15,10 @@ from nodusctl.base.diagnostics import Diagnostic, error
 from nodusctl.base.exits import UserError
 from nodusctl.base.nearest import nearest
 from nodusctl.base.redaction import clean
-from nodusctl.plugins.discovery import Discovered, by_type, discover, installed_entry_points, missing_extra
+from nodusctl.plugins.discovery import Discovered, by_type, discover, installed_entry_points, kept_out, missing_extra
 from nodusctl.plugins.loading import loaded
+from nodusctl.plugins.lock_file import LockFile
+from nodusctl.plugins.locking import lock_fault, plugin_digest
 from nodusctl.ports.providers import LoadedProvider, PluginFacts
 from nodusctl.provider.contract import Provider, ProviderContext
 
@@ -30,8 +33,13 @@ class Plugins:
         settings: Mapping[str, Mapping[str, Any]],
         context_for: ContextFor,
         entries: Iterable[EntryPoint] | None = None,
+        lock: LockFile | None = None,
     ) -> None:
-        """``settings`` maps an instance's name to its settings, ``type`` among them; ``entries`` None means what is installed."""
+        """``settings`` maps an instance's name to its settings, ``type`` among them; ``entries`` None means what is installed.
+
+        With a ``lock`` only what is in it is ever imported.
+        """
+        self._lock_file = lock
         self._settings = settings
         self._context_for = context_for
         self._given = entries
@@ -55,6 +63,15 @@ class Plugins:
     def plugins(self) -> tuple[PluginFacts, ...]:
         with self._lock:
             return tuple(self._discovered(name).facts for name in self._known())
+
+    def lock_faults(self) -> tuple[Diagnostic, ...]:
+        """Plugins the project names that are not the ones that were locked; empty without a lock. Imports none of them."""
+        if self._lock_file is None:
+            return ()
+        types = dict.fromkeys(str(settings.get("type", "")) for settings in self._settings.values())
+        with self._lock:
+            entries = [self._known()[name] for name in types if name in self._known()]
+        return tuple(fault for entry in entries if (fault := self._fault_of(entry)) is not None)
 
     def problems(self) -> tuple[Diagnostic, ...]:
         found: list[Diagnostic] = []
@@ -82,8 +99,13 @@ class Plugins:
 
     def _discovered(self, type_name: str) -> Discovered:
         if type_name not in self._found:
-            self._found[type_name] = discover(self._known()[type_name])
+            entry = self._known()[type_name]
+            fault = self._fault_of(entry)
+            self._found[type_name] = discover(entry) if fault is None else kept_out(entry, fault)
         return self._found[type_name]
+
+    def _fault_of(self, entry: EntryPoint) -> Diagnostic | None:
+        return lock_fault(entry, self._lock_file) if self._lock_file is not None else None
 
     def _opening(self, instance: str) -> LoadedProvider | UserError:
         if instance not in self._settings:
@@ -91,7 +113,8 @@ class Plugins:
         settings = dict(self._settings[instance])
         type_name = str(settings.pop("type", ""))
         try:
-            return loaded(instance, self.plugin_class(type_name).open(self._context_for(instance), settings))
+            opened = loaded(instance, self.plugin_class(type_name).open(self._context_for(instance), settings))
+            return replace(opened, digest=plugin_digest(self._known()[type_name].dist))
         except UserError as fault:
             return fault
         except ModuleNotFoundError as fault:

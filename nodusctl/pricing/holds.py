@@ -18,6 +18,8 @@ from nodusctl.pricing.bands import DurationBand
 from nodusctl.pricing.book import PriceBook, PriceRow
 from nodusctl.provider.offers import Offer
 
+POOL_SOURCE = "the Pool's rateUSDPerHour"
+"""Where a price came from that a Pool gives its own hardware; it changes with the Pool's record and with nothing else."""
 QUOTE_TTL = timedelta(hours=24)
 """A quote has no ttl of its own; after a day it is old."""
 

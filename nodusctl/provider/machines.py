@@ -41,7 +41,7 @@ class Machine:
     ``impaired`` says why the platform itself finds that the machine doesn't answer (a failed status check); empty where it does, or the
     platform can't tell. ``billing_started_at`` and ``ended_at`` bound what is charged; ``armed_until`` is the edge as the platform or the
     machine reports it. ``instance_type``, ``vcpu_milli`` and ``memory_bytes`` are its hardware as it is now, empty where the platform
-    doesn't say.
+    doesn't say; ``edits`` is what else of it somebody changed by hand since it was made: name, as it was made, as it is now.
     """
 
     id: str
@@ -65,6 +65,7 @@ class Machine:
     instance_type: str = ""
     vcpu_milli: int | None = None
     memory_bytes: int | None = None
+    edits: tuple[tuple[str, str, str], ...] = ()
 
 
 class RevisionState(StrEnum):

@@ -31,7 +31,9 @@ class Accelerator:
 class Unit:
     """A set of exclusive devices that goes to one machine as a whole (an IOMMU group, a NUMA node's cards).
 
-    ``gpu_count`` is how many GPUs are among the devices (companion functions aren't GPUs); a machine may take several units.
+    ``gpu_count`` is how many GPUs are among the devices (companion functions aren't GPUs); a machine may take several units, those with
+    the same ``near`` (such as one NUMA node) before others. ``fix`` are the commands, one a line, by which a person frees a unit that
+    is held, or makes one viable that isn't.
     """
 
     id: str
@@ -41,6 +43,8 @@ class Unit:
     free_from: datetime | None = None
     is_viable: bool = True
     why_not: str = ""
+    near: str = ""
+    fix: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -30,9 +31,26 @@ class LocalWorld(World):
         return self.computer.home_of(self.home().disk_id)
 
 
+_MARKER = "NODUSCTL_MACHINE="
+
+
 def processes_of(folder: Path, machine_ids: Collection[str]) -> list[str]:
     """Every live process that names the project's folder or carries a machine's marker; found without any code of ours."""
     found = []
+    for pid, command, environment in _live_processes():
+        if str(folder) in command or any(f"{_MARKER}{one}" in environment for one in machine_ids):
+            found.append(f"{pid} {command.strip()}")
+    return found
+
+
+def machines_alive(folder: Path) -> set[str]:
+    """The machines of the project's folder that a live process names, also those that no record knows."""
+    named = re.compile(re.escape(str(folder)) + r"\S*/machines/(m-[0-9a-f]+)")
+    return {found for _, command, _ in _live_processes() for found in named.findall(command)}
+
+
+def _live_processes() -> Iterator[tuple[str, str, list[str]]]:
+    """Pid, command line and environment of each."""
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
@@ -42,7 +60,5 @@ def processes_of(folder: Path, machine_ids: Collection[str]) -> list[str]:
             state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
         except OSError:
             continue
-        is_ours = str(folder) in command or any(f"NODUSCTL_MACHINE={one}" in environment for one in machine_ids)
-        if is_ours and state not in "ZX":
-            found.append(f"{entry.name} {command.strip()}")
-    return found
+        if state not in "ZX":
+            yield entry.name, command, environment

@@ -10,7 +10,7 @@ from typing import Any
 from nodusctl.base.ids import Address, CountedIds
 from nodusctl.base.money import Money
 from nodusctl.documents.reading import load_documents
-from nodusctl.engine.plan import former_defaults
+from nodusctl.engine.former_defaults import former_defaults
 from nodusctl.plan.hashing import plan_hash
 from nodusctl.plan.plan import AllowFlags, Basis, Plan
 from nodusctl.planner.build import build_plan

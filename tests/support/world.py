@@ -34,9 +34,9 @@ from nodusctl.engine.plan import PlanRequest, make_plan
 from nodusctl.engine.rate_origins import RateOrigins
 from nodusctl.engine.rechecking import SavedPlanCheck
 from nodusctl.engine.removal import plan_removal
+from nodusctl.engine.snapshot_outlook import Sources
 from nodusctl.engine.ticking import tick
 from nodusctl.engine.verifying import verify_receipts
-from nodusctl.engine.worlds import Sources
 from nodusctl.executor.outside import Outside
 from nodusctl.executor.runs import Interrupts, ObjectOutcome
 from nodusctl.ledger.balances import balances

@@ -10,11 +10,14 @@ import typer
 
 from nodusctl.base.exits import ExitCode
 from nodusctl.cli.app import one_command
-from nodusctl.cli.apply_settings import apply_settings
-from nodusctl.cli.applying import Approved, apply_approved, approve_fresh, approve_hash, approve_saved
+from nodusctl.cli.apply_settings import apply_settings, says_ci
+from nodusctl.cli.applying import Approved, Reviewed, apply_approved, approve_fresh, approve_hash, approve_saved
 from nodusctl.cli.options import (
+    AcceptBaseMovedOption,
     AcceptNoEdgeOption,
     AllowDeletesOption,
+    BaseOption,
+    CiOption,
     FilesOption,
     JsonOption,
     LockTimeoutOption,
@@ -27,6 +30,7 @@ from nodusctl.cli.options import (
     wiring_of,
 )
 from nodusctl.cli.prompt import require_answerable
+from nodusctl.cli.shared_state import refuse_unshared_state
 from nodusctl.cli.ticker_warning import say_no_ticker
 from nodusctl.cli.wiring import Wiring
 from nodusctl.cli.words import address_of, usage_error
@@ -54,6 +58,15 @@ def apply(
     accepts_no_edge: AcceptNoEdgeOption = False,
     timeout: TimeoutOption = "",
     lock_timeout: LockTimeoutOption = "",
+    resumes: Annotated[
+        bool, typer.Option("--resume", help="Carry on what is left of a saved plan that was started, inside the same offers and ceilings.")
+    ] = False,
+    is_ci: CiOption = False,
+    base: BaseOption = "",
+    accepts_base_moved: AcceptBaseMovedOption = False,
+    is_local_fine: Annotated[
+        bool, typer.Option("--local-state", help="In CI, keep a state file in the checkout all the same; it goes with the job.")
+    ] = False,
 ) -> ExitCode:
     """Carry out a saved plan as reviewed, without a question; or plan, show, ask, and carry out."""
     wiring = wiring_of(context)
@@ -65,12 +78,16 @@ def apply(
         "--prune": prunes,
         "--skip-blocked": skips_blocked,
         "--accept-no-edge": accepts_no_edge,
+        "--base": base,
+        "--accept-base-moved": accepts_base_moved,
     }
     saved = _saved_plan(words, wiring.start)
+    _refuse_unreviewed(saved, plan_hash, wiring, is_ci=is_ci, resumes=resumes)
     if saved is not None and not plan_hash:
         _refuse_planning_options(planning)
         settings = apply_settings(wiring, parallelism=parallelism, timeout=timeout, lock_timeout=lock_timeout)
-        return _finish(approve_saved(saved, wiring, settings), wiring)
+        refuse_unshared_state(wiring, is_ci=says_ci(wiring, flag=is_ci), is_local_fine=is_local_fine)
+        return _finish(approve_saved(saved, settings, resumes=resumes), wiring)
     wiring.select([word for word in words if saved is None or wiring.start / word != saved])
     request = PlanRequest(
         paths=wiring.project.paths,
@@ -79,13 +96,15 @@ def apply(
         prunes=prunes,
         skips_blocked=skips_blocked,
         accepts_no_edge=accepts_no_edge,
+        accepts_base_moved=accepts_base_moved,
     )
     # Asked only now: that a path isn't there is said first.
     require_answerable(wiring.surroundings, is_agreed=is_agreed or bool(plan_hash))
     settings = apply_settings(wiring, parallelism=parallelism, timeout=timeout, lock_timeout=lock_timeout, skips_blocked=skips_blocked)
+    refuse_unshared_state(wiring, is_ci=says_ci(wiring, flag=is_ci), is_local_fine=is_local_fine)
     if plan_hash:
-        return _finish(approve_hash(plan_hash, saved, request, wiring, settings), wiring)
-    return _finish(approve_fresh(request, wiring, settings, is_agreed=is_agreed), wiring)
+        return _finish(approve_hash(Reviewed(plan_hash, saved, base), request, wiring, settings), wiring)
+    return _finish(approve_fresh(request, wiring, settings, base=base, is_agreed=is_agreed), wiring)
 
 
 def _finish(approved: Approved | ExitCode, wiring: Wiring) -> ExitCode:
@@ -101,6 +120,18 @@ def _saved_plan(words: Sequence[str], start: Path) -> Path | None:
     if len(found) > 1 or (found and len(words) > 1):
         usage_error("One command applies one plan", f"{found[0]} is a saved plan.", f"nodusctl apply {found[0].name}")
     return found[0] if found else None
+
+
+def _refuse_unreviewed(saved: Path | None, plan_hash: str, wiring: Wiring, *, is_ci: bool, resumes: bool) -> None:
+    """In CI what runs was reviewed: a plan or its hash is named. What is resumed is a plan that was started."""
+    if resumes and (saved is None or plan_hash):
+        usage_error("--resume goes on with a saved plan", "Name the plan file, and no --plan-hash.", "nodusctl apply PLAN --resume")
+    if says_ci(wiring, flag=is_ci) and saved is None and not plan_hash:
+        usage_error(
+            "In CI, apply runs only what was reviewed",
+            "There is neither a saved plan nor a plan hash.",
+            "nodusctl apply PLAN --ci\nnodusctl apply --plan-hash H --ci",
+        )
 
 
 def _refuse_planning_options(given: Mapping[str, object]) -> None:

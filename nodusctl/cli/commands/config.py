@@ -8,6 +8,7 @@ import typer
 
 from nodusctl.base.diagnostics import Diagnostic
 from nodusctl.base.exits import ExitCode
+from nodusctl.base.urls import without_password
 from nodusctl.cli.app import family
 from nodusctl.cli.options import JsonOption, wiring_of
 from nodusctl.cli.settings import BY_NAME, SETTINGS, Chosen, Level
@@ -47,6 +48,9 @@ def _state_key(wiring: Wiring) -> Chosen:
     """Where the key comes from; never the key."""
     if wiring.surroundings.environment.get("NODUSCTL_STATE_KEY"):
         return Chosen(name="stateKey", value="(set)", level=Level.ENVIRONMENT, place="NODUSCTL_STATE_KEY")
+    source = wiring.settings.chosen("stateKeySource")
+    if source.value == "keyring":
+        return Chosen(name="stateKey", value="(the desktop's keyring)", level=source.level, place=source.place)
     named = wiring.settings.chosen("stateKeyFile")
     is_there = wiring.key_file.exists()
     value = str(wiring.key_file) + ("" if is_there else " (made when a value is first sealed)")
@@ -61,7 +65,8 @@ def _of_project(wiring: Wiring) -> list[Chosen]:
     for name in [name for name, _, _ in fields.fields] if not isinstance(fields, Diagnostic) else []:
         if isinstance(written, dict) and name in written and project.document is not None:
             place = str(project.document.span((name,), key=True))
-            found.append(Chosen(name=f"project: {name}", value=_shown(written[name]), level=Level.PROJECT, place=place))
+            value = without_password(str(written[name])) if name == "state" else _shown(written[name])
+            found.append(Chosen(name=f"project: {name}", value=value, level=Level.PROJECT, place=place))
         elif name != "cli":
             doc = explain(f"project.{name}")
             default = doc.default if not isinstance(doc, Diagnostic) else ""

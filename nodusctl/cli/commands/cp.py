@@ -33,7 +33,7 @@ def cp(
     if not is_one_sided or len(remote) != 1:
         usage_error("One side is a Workspace's, the other this computer's", fix="nodusctl cp notes.txt lab:\nnodusctl cp lab:model.pt .")
     wiring = wiring_of(context)
-    login = login_to(wiring, address_of(remote.pop()))
+    login = login_to(wiring, address_of(remote.pop()), program="scp")
     there = [found[2] for found in remote_sources if found]
     local_target, local_sources = target, sources
     if remote_target:

@@ -57,7 +57,7 @@ def _areas(wiring: Wiring, wanted: str) -> Iterator[Area]:
         yield from state_areas(journal=wiring.journal, claims=wiring.claims, host=facts, has_own_time=has_own_time)
         yield from _ticker_areas(wiring)
     types = {one.name: one.type for one in project.file.providers}
-    yield from provider_areas(wiring.providers, types, wanted)
+    yield from provider_areas(wiring.plugins, types, wanted)
 
 
 def _ticker_areas(wiring: Wiring) -> Iterator[Area]:

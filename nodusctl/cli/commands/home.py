@@ -10,6 +10,7 @@ from nodusctl.base.exits import ExitCode
 from nodusctl.cli.app import PlainCommand, family
 from nodusctl.cli.applying import apply_approved, ask_about
 from nodusctl.cli.options import JsonOption, LockTimeoutOption, TimeoutOption, YesOption, wiring_of
+from nodusctl.cli.planning import judged
 from nodusctl.cli.prompt import require_answerable
 from nodusctl.cli.wiring import Wiring
 from nodusctl.cli.words import address_of, duration_of
@@ -95,7 +96,7 @@ def _begin(context: typer.Context, *, is_json: bool, is_agreed: bool) -> Wiring:
 
 
 def _plan(wiring: Wiring, name: str, *, restores: int = 0, keeps: int = 0) -> Plan:
-    return plan_home_change(
+    plan = plan_home_change(
         address_of(name),
         project=wiring.project.file,
         restores=restores,
@@ -108,3 +109,4 @@ def _plan(wiring: Wiring, name: str, *, restores: int = 0, keeps: int = 0) -> Pl
         ids=wiring.ids,
         who=wiring.who,
     )
+    return judged(plan, wiring)

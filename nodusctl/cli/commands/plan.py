@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -9,9 +10,14 @@ import typer
 
 from nodusctl.base.exits import ExitCode
 from nodusctl.cli.app import one_command
+from nodusctl.cli.apply_settings import says_ci
+from nodusctl.cli.offline import plan_from_snapshot, snapshot_of
 from nodusctl.cli.options import (
+    AcceptBaseMovedOption,
     AcceptNoEdgeOption,
     AllowDeletesOption,
+    BaseOption,
+    CiOption,
     FilesOption,
     JsonOption,
     PathsArgument,
@@ -20,9 +26,13 @@ from nodusctl.cli.options import (
     TargetOption,
     wiring_of,
 )
+from nodusctl.cli.output.protocol import Output
 from nodusctl.cli.planning import fresh_plan, say_lock, say_plan
 from nodusctl.cli.ticker_warning import say_no_ticker
+from nodusctl.cli.wiring import Wiring
 from nodusctl.cli.words import address_of, usage_error
+from nodusctl.engine.plan import PlanRequest
+from nodusctl.plan.plan import Plan
 
 
 def plan(
@@ -36,20 +46,34 @@ def plan(
     is_json: JsonOption = False,
     is_detailed: Annotated[bool, typer.Option("--detailed-exitcode", help="Exit 2 when there are changes.")] = False,
     targets: TargetOption = None,
-    is_offline: Annotated[bool, typer.Option("--offline", help="Ask no provider: no offers, no prices, only the differences.")] = False,
+    is_offline: Annotated[
+        bool,
+        typer.Option("--offline", help="Ask no provider. With a snapshot a whole plan; without one the differences, no offers, no prices."),
+    ] = False,
+    snapshot: Annotated[
+        str,
+        typer.Option(
+            "--snapshot",
+            metavar="FILE",
+            help="Plan offline from this file of nodusctl state snapshot, and read no state. [default with --offline: "
+            ".nodus.snapshot.json, where there is one]",
+            show_default=False,
+        ),
+    ] = "",
     prunes: PruneOption = False,
     allow_deletes: AllowDeletesOption = None,
     restarts: RestartOption = None,
     accepts_no_edge: AcceptNoEdgeOption = False,
+    base: BaseOption = "",
+    accepts_base_moved: AcceptBaseMovedOption = False,
+    is_ci: CiOption = False,
 ) -> ExitCode:
     """Compare the files with the state: changes, cost (p50, p90, at most), everything that would block an apply."""
-    from nodusctl.engine.plan import PlanRequest
     from nodusctl.engine.plan_files import save_plan
 
     wiring = wiring_of(context)
     wiring.select([*(paths or ()), *(files or ())])
     output = wiring.output(is_json=is_json)
-    say_lock(wiring, output)
     request = PlanRequest(
         paths=wiring.project.paths,
         targets=tuple(address_of(one) for one in targets or ()),
@@ -58,10 +82,11 @@ def plan(
         allow_deletes=allow_deletes,
         prunes=prunes,
         accepts_no_edge=accepts_no_edge,
+        accepts_base_moved=accepts_base_moved,
+        is_ci=says_ci(wiring, flag=is_ci),
     )
-    made = fresh_plan(wiring, request)
-    say_plan(made, wiring, output)
-    say_no_ticker(wiring, output)
+    file = snapshot_of(wiring, snapshot, is_offline=is_offline)
+    made = _made(wiring, replace(request, is_offline=request.is_offline and file is None), file, base, output)
     if out:
         path = wiring.start / out
         try:
@@ -70,6 +95,19 @@ def plan(
             usage_error("The plan can't be saved", f"{path}: {fault.strerror}.")
         output.remark(f"Saved. To apply exactly this:\n  nodusctl apply {_shown(path, wiring.start)}")
     return made.exit_code(is_detailed=is_detailed)
+
+
+def _made(wiring: Wiring, request: PlanRequest, snapshot: Path | None, base: str, output: Output) -> Plan:
+    """The plan, said; from a snapshot nothing of the state is looked at."""
+    if snapshot is not None:
+        made = plan_from_snapshot(wiring, request, snapshot, base)
+        say_plan(made, wiring, output)
+        return made
+    say_lock(wiring, output)
+    made = fresh_plan(wiring, request, base)
+    say_plan(made, wiring, output)
+    say_no_ticker(wiring, output)
+    return made
 
 
 def _shown(path: Path, start: Path) -> str:

@@ -27,6 +27,10 @@ def receipts(
     if is_csv and (is_json or verify):
         usage_error("--csv stands alone", fix="leave out --json and --verify, or use --json")
     wiring, owner = wiring_of(context), address_of(name) if name else None
+    if owner is not None:
+        from nodusctl.engine.naming import refuse_never_seen
+
+        refuse_never_seen(owner, wiring.journal)
     return _verify(owner, wiring, is_json=is_json) if verify else _list(owner, wiring, is_csv=is_csv, is_json=is_json)
 
 

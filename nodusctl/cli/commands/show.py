@@ -8,12 +8,11 @@ from typing import Annotated
 
 import typer
 
-from nodusctl.base.diagnostics import warning
 from nodusctl.base.exits import ExitCode
 from nodusctl.cli.app import one_command
 from nodusctl.cli.options import wiring_of
+from nodusctl.cli.saved_plans import compared
 from nodusctl.engine.plan_files import open_plan
-from nodusctl.engine.show import staleness
 from nodusctl.render.plan_json import plan_document
 from nodusctl.render.plan_text import plan_text
 from nodusctl.render.redacted import redacted
@@ -37,12 +36,8 @@ def show(
     """Render a saved plan. It never refuses: a plan that can't be applied any more is shown with a warning."""
     wiring = wiring_of(context)
     plan, _ = open_plan(wiring.start / file)
-    stale = staleness(plan, wiring.journal)
     output = wiring.output(is_json=False)
-    if stale is not None:
-        output.diagnose(
-            [warning("PlanStale", "This plan can't be applied any more", stale.detail, "make a new one:\nnodusctl plan -o FILE")]
-        )
+    stale = compared(plan, wiring, output)
     chosen = ShowForm.JSON if is_json else form
     document = plan_document(plan, stale=stale.detail if stale is not None else None)
     match chosen:
@@ -51,9 +46,11 @@ def show(
         case ShowForm.JSON:
             output.result("plan", lambda style: json.dumps(redacted(document), indent=2, ensure_ascii=False), lambda: document)
         case ShowForm.MARKDOWN:
-            from nodusctl.render.plan_markdown import plan_markdown
+            from nodusctl.render.comment import plan_markdown
+            from nodusctl.render.comment_apply import Applying
 
-            output.result("plan", lambda style: plan_markdown(plan), lambda: document)
+            why = stale.detail if stale is not None else ""
+            output.result("plan", lambda style: plan_markdown(plan, Applying(file=file), why), lambda: document)
     return ExitCode.DONE
 
 

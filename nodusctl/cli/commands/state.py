@@ -1,4 +1,4 @@
-"""``nodusctl state show|history|mv``: the state itself, what moved it, and another name for one of its objects."""
+"""``nodusctl state``: the state itself, what moved it, another name for one of its objects, and who has its key."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from nodusctl.base.diagnostics import Diagnostic, warning
 from nodusctl.base.exits import ExitCode
 from nodusctl.cli.app import family
 from nodusctl.cli.apply_settings import apply_settings
+from nodusctl.cli.commands import state_keys
+from nodusctl.cli.commands.state_snapshot import snapshot
 from nodusctl.cli.options import JsonOption, LockTimeoutOption, YesOption, wiring_of
 from nodusctl.cli.prompt import agrees, require_answerable
 from nodusctl.cli.words import address_of
@@ -17,12 +19,13 @@ from nodusctl.engine.inspect_state import state_facts
 from nodusctl.engine.moving import MovableState, Move, Mover, carry_out_move, plan_move
 from nodusctl.render.state_facts import history_document, history_text, state_document, state_text
 
-app = family("Look at the state and its history; rename an object.")
+app = family("The state: its history, its objects' names, who has its key.")
+app.add_typer(state_keys.app, name="keys")
 
 
 @app.callback()
 def _state() -> None:
-    """Look at the state and its history; rename an object."""
+    """The state: its history, its objects' names, who has its key."""
 
 
 @app.command("show")
@@ -79,6 +82,9 @@ def mv(
     output.diagnose([_rename_in_files(done)] if done.record.source else [])
     output.result("result", lambda style: _words(done, "is now"), lambda: _document(done))
     return ExitCode.DONE
+
+
+app.command("snapshot")(snapshot)
 
 
 def _words(move: Move, verb: str) -> str:

@@ -11,6 +11,7 @@ from support.situations import LAB, NOW
 
 from nodusctl.base.exits import ExitCode, UserError
 from nodusctl.base.money import Money
+from nodusctl.engine.current_rates import NoPrice
 from nodusctl.engine.repricing import RateOf, reprice
 from nodusctl.plan.actions import Action, Verb
 from nodusctl.plan.plan import AllowFlags, Basis, Plan
@@ -69,10 +70,24 @@ def test_a_price_that_cannot_be_asked_stands_as_printed() -> None:
     assert reprice(plan(FIRST), at(None), NOW) == (plan(FIRST), ())
 
 
-def test_a_fallback_offer_above_its_ceiling_is_left_out_of_the_start() -> None:
-    repriced, notes = reprice(plan(), at("0.20", "0.60"), NOW)
+def test_a_fallback_offer_above_its_ceiling_is_left_out_of_the_start_and_that_is_said() -> None:
+    repriced, (note,) = reprice(plan(), at("0.20", "0.60"), NOW)
     assert rates_after(repriced) == ["0.20"]
-    assert notes == ()
+    assert "+50.0 %" in note.detail and "not fallen back to" in note.detail
+
+
+def test_an_offer_whose_price_is_not_known_any_more_is_refused() -> None:
+    with pytest.raises(UserError) as refused:
+        reprice(plan(FIRST), lambda terms, now: NoPrice.KNOWN_TO_NOBODY, NOW)
+    assert refused.value.exit_code is ExitCode.PRICE
+    assert refused.value.diagnostics[0].code == "PriceUnknown"
+
+
+def test_a_start_that_was_planned_without_offers_has_no_price_to_be_bound_to() -> None:
+    unpriced = replace(plan(), actions=(Action(verb=Verb.CREATE, address=LAB, spec={"image": "nodus/workspace-cpu"}),))
+    with pytest.raises(UserError) as refused:
+        reprice(unpriced, at("0.20", "0.40"), NOW)
+    assert (refused.value.exit_code, refused.value.diagnostics[0].code) == (ExitCode.PRICE, "PriceUnknown")
 
 
 def test_free_capacity_that_costs_something_now_is_refused() -> None:

@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 from support.commands import CommandLine
+from support.programs import equipped
 
 from nodusctl.base.exits import ExitCode
 from nodusctl.engine.scaffold import project_name
 
 
-def test_a_new_project_validates_plans_and_is_in_canonical_form(empty_cli: CommandLine) -> None:
+def test_a_new_project_validates_plans_and_is_in_canonical_form(empty_cli: CommandLine, tmp_path: Path) -> None:
     assert empty_cli("init", "mine").code is ExitCode.DONE
     assert empty_cli("validate", "mine").code is ExitCode.DONE
-    plan = empty_cli("plan", "mine")
+    plan = equipped(empty_cli, tmp_path / "programs")("plan", "mine")
     assert plan.code is ExitCode.DONE
     assert "2 to create" in plan.out
     assert empty_cli("fmt", "--check", "mine").code is ExitCode.DONE

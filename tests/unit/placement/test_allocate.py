@@ -91,3 +91,22 @@ def test_a_cloud_offer_seats_any_number_of_objects() -> None:
 
 def test_an_object_without_an_offer_is_said_so() -> None:
     assert allocate([Seat(address="workspace/a", ranked=())]) == (NoOffer(address="workspace/a"),)
+
+
+def test_units_near_each_other_go_together_where_they_suffice_and_the_tightest_place_is_taken() -> None:
+    cards = [card(1, near="numa-0"), card(2, near="numa-1"), card(3, near="numa-1"), card(4, near="numa-1"), card(5, near="numa-0")]
+    (pair,) = allocate([seat("workspace/a", *cards, offering="l4-24g-x2-us")])
+    (four,) = allocate([seat("workspace/a", *cards, offering="l4-24g-x4-us")])
+    assert isinstance(pair, Placed) and isinstance(four, Placed)
+    assert [unit.id for unit in pair.units] == ["group-1", "group-5"]
+    assert [unit.id for unit in four.units] == ["group-1", "group-2", "group-3", "group-4"], "no place has four"
+
+
+def test_what_frees_a_held_or_stuck_unit_comes_with_it_and_not_for_a_holder_inside_the_plan() -> None:
+    held = card(1, holder="domain other", fix="virsh shutdown other")
+    (busy,) = allocate([seat("workspace/a", held)])
+    assert isinstance(busy, DeviceBusy) and [one.fix for one in busy.held] == ["virsh shutdown other"]
+    _, second = allocate([seat("workspace/a", card(1, fix="never shown")), seat("workspace/b", card(1, fix="never shown"))])
+    assert isinstance(second, DeviceBusy) and [one.fix for one in second.held] == [""]
+    (stuck,) = allocate([seat("workspace/a", card(1, is_viable=False, why_not="bound", fix="virsh nodedev-detach x"))])
+    assert isinstance(stuck, NotViable) and stuck.fixes == ("virsh nodedev-detach x",)

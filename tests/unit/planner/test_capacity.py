@@ -24,8 +24,9 @@ from support.planning import (
     workspace,
 )
 
+from nodusctl.base.diagnostics import error
 from nodusctl.base.ids import Address
-from nodusctl.base.money import Money
+from nodusctl.base.money import ZERO, Money
 from nodusctl.plan.changes import ChangeClass
 from nodusctl.plan.plan import AllowFlags
 from nodusctl.provider.contract import SelfStop
@@ -82,6 +83,23 @@ def test_an_unreachable_provider_blocks_what_needs_it() -> None:
 def test_an_unreachable_provider_blocks_objects_that_live_there_even_without_a_change() -> None:
     made = plan(WS, snapshot=running(applied(WS), LAB), markets=(market(why_not="connection refused"),))
     assert shown(made) == {} and codes(made) == ["ProviderNotReady"]
+
+
+def test_a_provider_that_misses_a_program_blocks_a_start_with_the_command_and_keeps_the_price() -> None:
+    missing = error("ProviderNotReady", "sshd is not installed.", fix="apt-get install openssh-server")
+    made = plan(WS, markets=(replace(market(*OFFERS), lacks=(missing,)),))
+    (reason,) = made.reasons
+    assert (reason.code, reason.address, reason.fix) == ("ProviderNotReady", LAB, "apt-get install openssh-server")
+    assert "sshd is not installed" in reason.message
+    assert made.totals is not None and made.totals.p90_usd > ZERO
+
+
+def test_what_a_provider_misses_blocks_nothing_that_starts_no_machine() -> None:
+    lacking = replace(market(*OFFERS), lacks=(error("ProviderNotReady", "sshd is not installed."),))
+    assert codes(plan(workspace(spec="ephemeral: true, state: Stopped"), markets=(lacking,))) == []
+    assert codes(plan(WS, snapshot=running(applied(WS), LAB), markets=(lacking,))) == []
+    elsewhere = [replace(one, provider="far") for one in OFFERS]
+    assert codes(plan(workspace(), markets=(lacking, market(*elsewhere, instance="far")))) == []
 
 
 def test_another_provider_that_fits_is_enough() -> None:

@@ -1,0 +1,252 @@
+"""Build the tiny guest that the tests boot under emulation: Debian's cloud kernel, busybox, OpenSSH, the QEMU guest agent. Nothing else.
+
+    scripts/tiny_guest.py [--cache FOLDER]     prints the folder with vmlinux, initrd and base.qcow2
+
+It is made from Debian packages alone, in about ten seconds, and kept under a name made of everything that goes into it, so that it is made
+again when anything of that changes or is missing. It needs apt-get, dpkg, cpio, mke2fs, qemu-img and busybox-static, but no root.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import hashlib
+import lzma
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PARTS = HERE / "tiny_guest"
+KERNEL = "linux-image-cloud-amd64"
+PACKAGES = (
+    "openssh-server",
+    "openssh-sftp-server",
+    "openssh-client",
+    "qemu-guest-agent",
+    "e2fsprogs",
+    "pciutils",
+    "busybox-static",
+    "lz4",  # not for the guest: kernels are packed with it
+    "liblz4-1",
+)
+PROGRAMS = (
+    "usr/sbin/sshd",
+    "usr/lib/openssh/sftp-server",
+    "usr/bin/scp",
+    "usr/sbin/qemu-ga",
+    "sbin/mke2fs",
+    "sbin/resize2fs",
+    "sbin/e2fsck",
+    "usr/bin/lspci",
+    "bin/busybox",
+)
+MODULES = ("virtio_pci", "virtio_blk", "virtio_net", "virtio_console", "virtio_rng", "ext4", "crc32c_generic", "isofs")
+ROOT_MIB = 96
+_LIBRARY_FOLDERS = ("usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu")
+_ELF = b"\x7fELF"
+
+
+def main(arguments: list[str]) -> int:
+    """Build it unless it is there; the folder goes to stdout."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    parser.add_argument("--cache", type=Path, default=cache / "nodusctl" / "guests")
+    print(built(parser.parse_args(arguments).cache))
+    return 0
+
+
+def built(cache: Path) -> Path:
+    """The guest's folder under ``cache``. Processes that want it at once wait for the one that builds it."""
+    kernel = _kernel_package()
+    target = cache / f"tiny-{_content(kernel)[:16]}"
+    if (target / "base.qcow2").exists():
+        return target
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / ".building").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (target / "base.qcow2").exists():
+            with tempfile.TemporaryDirectory(dir=cache, prefix=".making-") as work:
+                made = _build(Path(work), kernel)
+                shutil.rmtree(target, ignore_errors=True)
+                made.rename(target)
+    return target
+
+
+def _content(kernel: str) -> str:
+    """A digest of what goes in: this script, its parts, and the versions of the packages."""
+    policy = _run("apt-cache", "policy", kernel, *PACKAGES)
+    versions = re.findall(r"^(\S+):$|Candidate: (\S+)", policy, re.MULTILINE)
+    sources = [path.read_bytes() for path in [Path(__file__), *sorted(PARTS.iterdir())]]
+    return hashlib.sha256(repr(versions).encode() + b"".join(sources)).hexdigest()
+
+
+def _kernel_package() -> str:
+    found = re.search(r"Depends: (\S+)", _run("apt-cache", "depends", KERNEL))
+    if found is None:
+        raise SystemExit(f"{KERNEL} is not known to apt; run as root: apt-get update")
+    return found[1]
+
+
+def _build(work: Path, kernel: str) -> Path:
+    packages, made = work / "packages", work / "made"
+    for folder in (packages, made):
+        folder.mkdir()
+    _run("apt-get", "download", "-q", kernel, *PACKAGES, cwd=packages)
+    unpacked = work / "unpacked"
+    for package in sorted(packages.glob("*.deb")):
+        _run("dpkg-deb", "-x", str(package), str(unpacked))
+    (image,) = (unpacked / "boot").glob("vmlinuz-*")
+    (made / "vmlinux").write_bytes(uncompressed_kernel(image.read_bytes(), unpacked))
+    shutil.copy(image, made / "vmlinuz")
+    _make_initrd(work, unpacked, image.name.removeprefix("vmlinuz-"), made / "initrd")
+    _make_root(work, unpacked, made / "base.qcow2")
+    return made
+
+
+def uncompressed_kernel(image: bytes, unpacked: Path) -> bytes:
+    """The ELF kernel inside a bzImage: booted by its PVH entry, it spares the guest the decompression.
+
+    ``unpacked`` is where programs to unpack it with may lie.
+    """
+    sectors = image[0x1F1] or 4
+    offset, length = struct.unpack_from("<II", image, 0x248)
+    payload = image[(sectors + 1) * 512 + offset :][:length]
+    if payload.startswith(b"\xfd7zXZ\0"):
+        kernel = lzma.LZMADecompressor().decompress(payload)
+    elif payload.startswith(b"\x1f\x8b"):
+        kernel = zlib.decompressobj(31).decompress(payload)
+    elif payload.startswith(b"\x02\x21\x4c\x18"):
+        libraries = ":".join(str(unpacked / folder) for folder in _LIBRARY_FOLDERS)
+        words = [str(unpacked / "usr/bin/lz4"), "-dc"]
+        # The length of the kernel is written behind it, which lz4 takes for a broken block; it has written everything by then.
+        kernel = subprocess.run(words, input=payload, env={"LD_LIBRARY_PATH": libraries}, capture_output=True, check=False).stdout
+    else:
+        raise SystemExit(f"the kernel is packed in an unknown way ({payload[:6].hex()})")
+    if not kernel.startswith(_ELF):
+        raise SystemExit("the kernel could not be unpacked")
+    return kernel
+
+
+def _make_initrd(work: Path, unpacked: Path, version: str, target: Path) -> None:
+    root = work / "initrd"
+    for folder in ("bin", "dev", "mod", "root"):
+        (root / folder).mkdir(parents=True)
+    shutil.copy(unpacked / "bin/busybox", root / "bin/busybox")
+    _run("depmod", "-b", str(unpacked), version)
+    for number, module in enumerate(_modules(unpacked, version), 10):
+        shutil.copy(module, root / "mod" / f"{number}-{module.name}")
+    shutil.copy(PARTS / "stage1.sh", root / "init")
+    (root / "init").chmod(0o755)
+    names = "\n".join(str(path.relative_to(root)) for path in sorted(root.rglob("*")))
+    archive = subprocess.run(
+        ["cpio", "-o", "-H", "newc", "-R", "0:0", "--quiet"], input=names.encode(), cwd=root, capture_output=True, check=True
+    )
+    target.write_bytes(archive.stdout)
+
+
+def _modules(unpacked: Path, version: str) -> Iterable[Path]:
+    found: dict[str, None] = {}
+    for module in MODULES:
+        listed = _run("modprobe", "-d", str(unpacked), "-S", version, "--show-depends", module)
+        for line in listed.splitlines():
+            if line.startswith("insmod "):
+                found[line.split()[1]] = None
+    return [Path(path) for path in found]
+
+
+def _make_root(work: Path, unpacked: Path, target: Path) -> None:
+    root = work / "root"
+    folders = (
+        "bin",
+        "sbin",
+        "lib64",
+        "dev",
+        "proc",
+        "sys",
+        "tmp",
+        "run",
+        "root",
+        "home",
+        "mnt",
+        "var/log",
+        "etc/ssh",
+        "usr/bin",
+        "usr/sbin",
+    )
+    for folder in (*folders, "usr/lib/openssh", "usr/lib/x86_64-linux-gnu", "lib", "usr/share/misc"):
+        (root / folder).mkdir(parents=True, exist_ok=True)
+    (root / "lib/x86_64-linux-gnu").symlink_to("../usr/lib/x86_64-linux-gnu")
+    for program in PROGRAMS:
+        shutil.copy(unpacked / program, root / program)
+        for library in _libraries(unpacked, root / program):
+            where = root / ("lib64" if library.parent.name == "lib64" else "usr/lib/x86_64-linux-gnu")
+            shutil.copy(library, where / library.name, follow_symlinks=True)
+    for applet in _run(str(root / "bin/busybox"), "--list-full").split():
+        place = root / applet
+        if not place.exists():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.symlink_to("/bin/busybox")
+    # busybox's shell takes its own applet for mke2fs, whatever lies on the path; nobody but it is called mkfs.ext4.
+    (root / "sbin/mkfs.ext4").symlink_to("mke2fs")
+    for source, place in (("init.sh", "sbin/init"), ("udhcpc.sh", "etc/udhcpc.sh"), ("shutdown.sh", "sbin/shutdown")):
+        (root / place).unlink(missing_ok=True)
+        shutil.copy(PARTS / source, root / place)
+        (root / place).chmod(0o755)
+    _write_etc(root / "etc")
+    raw = work / "root.raw"
+    with raw.open("wb") as stream:
+        stream.truncate(ROOT_MIB * 2**20)
+    features = "^metadata_csum,^has_journal"
+    _run("mke2fs", "-q", "-F", "-t", "ext4", "-L", "root", "-O", features, "-E", "root_owner=0:0", "-d", str(root), str(raw))
+    _run("qemu-img", "convert", "-O", "qcow2", "-c", str(raw), str(target))
+
+
+def _write_etc(etc: Path) -> None:
+    users = ("root:x:0:0:root:/root:/bin/sh", "sshd:x:100:65534::/run/sshd:/bin/false", "nobody:x:65534:65534:nobody:/:/bin/false")
+    texts = {
+        "passwd": "\n".join(users) + "\n",
+        "shadow": "root:*:19000:0:99999:7:::\nsshd:!:19000::::::\nnobody:*:19000::::::\n",
+        "group": "root:x:0:\ntty:x:5:\nnogroup:x:65534:\n",
+        "shells": "/bin/sh\n",
+        "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
+        "hosts": "127.0.0.1 localhost\n",
+        "profile": "export PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin\n",
+        "os-release": 'ID=nodus-tiny\nPRETTY_NAME="tiny guest of nodusctl\'s tests"\n',
+    }
+    for name, text in texts.items():
+        (etc / name).write_text(text, encoding="utf-8")
+    (etc / "resolv.conf").symlink_to("/run/resolv.conf")
+
+
+def _libraries(unpacked: Path, program: Path) -> list[Path]:
+    """Shared libraries a program needs: from the unpacked packages where they are among them, else this computer's own."""
+    folders = [unpacked / folder for folder in _LIBRARY_FOLDERS]
+    ended = subprocess.run(
+        ["ldd", str(program)],
+        env={"LD_LIBRARY_PATH": ":".join(map(str, folders)), "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return [Path(path) for path in re.findall(r"(?:=> |^\t)(/\S+) \(0x", ended.stdout, re.MULTILINE)]
+
+
+def _run(*words: str, cwd: Path | None = None) -> str:
+    """A program's output; what it said goes with the failure."""
+    path = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
+    ended = subprocess.run(words, cwd=cwd, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False)
+    if ended.returncode:
+        raise SystemExit(f"{words[0]} failed: {ended.stderr.strip()[-400:]}")
+    return ended.stdout
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
