@@ -25,6 +25,7 @@ from nodusctl.attempts.events import PhaseChanged, Remarked, TermsFrozen
 from nodusctl.base.exits import UserError
 from nodusctl.base.ids import Address
 from nodusctl.base.money import ZERO, Money
+from nodusctl.engine.findings import Fault
 from nodusctl.executor.outside import Outside
 from nodusctl.ledger.entries import EntryKind
 from nodusctl.lifecycle.situation import Rules
@@ -268,9 +269,10 @@ class Lives(RuleBasedStateMachine):
         """Balanced, and equal to what the Attempts' own times say, recomputed here with nothing of the ledger's arithmetic.
 
         A capture goes to the laptop's own time, so what runs may be charged to the furthest moment its clock ever showed, and no further.
+        A hold covers the time the machine was told to last; where the clock was wrong meanwhile, the edge that is written down is as wrong.
         """
         self.furthest = max(self.furthest, self.world.clock.now() + self.skew)
-        self.world.check_books(self.furthest)
+        self.world.check_books(self.furthest, {Fault.HOLD} if self.was_skewed else ())
         for attempt in self.world.attempts():
             if attempt.is_released:
                 assert self._charged(attempt) == _recomputed(attempt), attempt.name
