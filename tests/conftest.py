@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from support.commands import LAB, NOW, SIMULATED, CommandLine
+from support.postgres import Server, a_server, why_not
 
 from nodusctl.base.redaction import REDACTOR
 
@@ -27,6 +29,15 @@ def _own_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
 def _no_secrets_of_other_tests() -> None:
     """A process works for one project; a test run is many processes in one."""
     REDACTOR.forget()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """One PostgreSQL server for all tests of a process that want one; each has a schema of its own there."""
+    if reason := why_not():
+        pytest.skip(reason)
+    with a_server() as server:
+        yield server
 
 
 @pytest.fixture

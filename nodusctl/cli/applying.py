@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,21 +16,25 @@ from nodusctl.cli.wiring import Wiring
 from nodusctl.engine.applying import ApplySettings, Recheck, apply_plan, blocking
 from nodusctl.engine.plan import PlanRequest
 from nodusctl.engine.plan_files import kept_plan, open_plan
+from nodusctl.engine.refusing import LeftBehind
 from nodusctl.engine.repricing import AskedRate
 from nodusctl.engine.resuming import resume_plan
 from nodusctl.engine.secret_reading import values_for
-from nodusctl.plan.hashing import plan_hash
+from nodusctl.plan.hashing import does_the_same, plan_hash
 from nodusctl.plan.plan import Plan
 from nodusctl.plan.reasons import exit_code_of_reasons
+
+_PLANNED_AGAIN = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """A plan somebody has agreed to."""
+    """A plan somebody has agreed to. ``again`` makes the same request's plan anew; None for one that was reviewed as it is."""
 
     plan: Plan
     settings: ApplySettings
     resumes: bool = False
+    again: Callable[[], Plan] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,13 @@ def _only_by_hash(plan: Plan) -> Diagnostic:
 def approve_fresh(request: PlanRequest, wiring: Wiring, settings: ApplySettings, *, base: str, is_agreed: bool) -> Approved | ExitCode:
     """Plan, show, and ask. What is blocked or unchanged is never asked about."""
     plan = fresh_plan(wiring, request, base)
-    return ask_about(plan, wiring, settings, "Apply this plan?", is_agreed=is_agreed)
+    approved = ask_about(plan, wiring, settings, "Apply this plan?", is_agreed=is_agreed)
+    return approved if isinstance(approved, ExitCode) else replace(approved, again=lambda: _fresh_plan_now(wiring, request, base))
+
+
+def _fresh_plan_now(wiring: Wiring, request: PlanRequest, base: str) -> Plan:
+    wiring.reopen_reading()
+    return fresh_plan(wiring, request, base)
 
 
 def ask_about(plan: Plan, wiring: Wiring, settings: ApplySettings, question: str, *, is_agreed: bool) -> Approved | ExitCode:
@@ -95,7 +106,24 @@ def approve_hash(wanted: Reviewed, request: PlanRequest, wiring: Wiring, setting
 
 
 def apply_approved(approved: Approved, wiring: Wiring) -> ExitCode:
-    """Carry it out and say what became of it."""
+    """Carry it out and say what became of it.
+
+    Where somebody else moved the state between planning and starting, a plan that was just made is made again: one that would do the same
+    goes on. What would do anything else was agreed to by nobody, and stays refused (11).
+    """
+    for _ in range(_PLANNED_AGAIN):
+        try:
+            return _carry_out(approved, wiring)
+        except LeftBehind:
+            fresh = approved.again() if approved.again is not None else None
+            if fresh is None or not does_the_same(approved.plan, fresh):
+                raise
+            wiring.output(is_json=False).remark("The state moved meanwhile; planned again, the plan is the same.")
+            approved = replace(approved, plan=fresh)
+    return _carry_out(approved, wiring)
+
+
+def _carry_out(approved: Approved, wiring: Wiring) -> ExitCode:
     output = wiring.output(is_json=False)
     project = wiring.project
     values = values_for(approved.plan, root=project.folder, project=project.file, secrets=wiring.secrets)

@@ -336,6 +336,7 @@ class Wiring:
         from nodusctl.remote.keys import person_key
 
         state = self.writing
+        state.keys.require_member()
         room = BudgetRoom(state.journal, self.project.name, self.clock.now)
         return Outside(
             journal=state.journal,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from nodusctl.attempts.intents import Intent
@@ -16,12 +17,13 @@ from nodusctl.ports.journal import Journal, OperationNote
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkInHand:
-    """A claim: which object, which step, by whom."""
+    """A claim: which object, which step, by whom, and how long ago its holder gave a sign of life."""
 
     address: str
     step: str
     holder: Holder
     liveness: Liveness
+    silent_for: timedelta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,11 +67,21 @@ def state_facts(*, journal: Journal, claims: Claims) -> StateFacts:
         counts=Counter(standing.record.address.kind for standing in snapshot),
         open_intents=journal.open_intents(),
         lock=claims.plan_lock(),
-        work=tuple(
-            WorkInHand(address=str(journal.address_of(uid) or uid), step=step, holder=holder, liveness=liveness)
-            for uid, step, holder, liveness in claims.claimed()
-        ),
+        work=tuple(_work(journal, claims)),
         operations=journal.operations(10),
         charged_usd=money.charged,
         held_usd=money.held,
     )
+
+
+def _work(journal: Journal, claims: Claims) -> Iterator[WorkInHand]:
+    for uid, *_ in claims.claimed():
+        work = claims.work_on(uid)
+        if work is not None:
+            yield WorkInHand(
+                address=str(journal.address_of(uid) or uid),
+                step=work.step,
+                holder=work.holder,
+                liveness=work.liveness,
+                silent_for=work.silent_for,
+            )

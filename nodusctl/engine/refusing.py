@@ -16,14 +16,21 @@ from nodusctl.state.snapshot import Snapshot
 _AGAIN = "Make a new plan and have it reviewed:\n  nodusctl plan -o FILE"
 
 
+class LeftBehind(UserError):
+    """The state moved after the plan was made. One made anew may well say the same."""
+
+
 def refuse_if_behind(plan: Plan, snapshot: Snapshot, journal: Journal, providers: ProviderSet) -> None:
     """UserError (11) for the first refusal of cli.md, "Plan file": consumed, lineage, serial, a fact, a provider's version."""
     used = journal.consumed_by(plan_hash(plan), plan.id)
-    found = already_applied(used) if used is not None else None
-    found = found or another_state(plan, snapshot, journal) or moved_serial(plan, snapshot, journal)
-    found = found or facts_moved(plan, snapshot) or wrong_provider_version(plan, providers)
-    if found is not None:
-        raise UserError(found, exit_code=ExitCode.REFUSED)
+    if used is not None:
+        raise UserError(already_applied(used), exit_code=ExitCode.REFUSED)
+    moved = another_state(plan, snapshot, journal) or moved_serial(plan, snapshot, journal) or facts_moved(plan, snapshot)
+    if moved is not None:
+        raise LeftBehind(moved, exit_code=ExitCode.REFUSED)
+    changed = wrong_provider_version(plan, providers)
+    if changed is not None:
+        raise UserError(changed, exit_code=ExitCode.REFUSED)
 
 
 def already_applied(by: OperationNote) -> Diagnostic:
@@ -39,7 +46,9 @@ def another_state(plan: Plan, snapshot: Snapshot, journal: Journal) -> Diagnosti
     if snapshot.lineage == basis.lineage or (basis.is_fresh_state and not snapshot.lineage):
         return None
     there = "when there was no state yet" if basis.is_fresh_state else f"for the state at {basis.state_url}, lineage {basis.lineage}"
-    now = f"the state at {here} has lineage {snapshot.lineage}" if snapshot.lineage else f"there is no state at {here}"
+    newest = next(iter(journal.operations(limit=1)), None)
+    by = f", moved last by: {operation_words(newest)}" if newest is not None else ""
+    now = f"the state at {here} has lineage {snapshot.lineage}{by}" if snapshot.lineage else f"there is no state at {here}"
     return error("Conflict", "This plan belongs to another state.", f"The plan was made {there}; {now}.", _AGAIN)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import nodusctl
 from nodusctl.attempts.intents import Intent
-from nodusctl.base.canonical import canonical_json, digest
+from nodusctl.base.canonical import digest
 from nodusctl.base.diagnostics import error
 from nodusctl.base.exits import UserError
 from nodusctl.base.redaction import clean
@@ -110,9 +110,9 @@ def snapshot_file(outlook: Outlook, project: ProjectFile, *, time_is_simulated: 
 
 
 def write_snapshot(made: SnapshotFile) -> str:
-    """The file's text, ending in a newline. Whatever in it is shaped like a token is taken out once more."""
+    """The file's text, a value a line so that version control can compare two. Whatever is shaped like a token is taken out once more."""
     body = {_VERSION_KEY: FORMAT, "nodusctl": nodusctl.__version__, "snapshot": _cleaned(as_json(made))}
-    return canonical_json({**body, "fileDigest": digest(body)}) + "\n"
+    return json.dumps({**body, "fileDigest": digest(body)}, sort_keys=True, indent=1, ensure_ascii=False) + "\n"
 
 
 def read_snapshot(path: Path) -> SnapshotFile:

@@ -272,7 +272,8 @@ class _Driver:
         is_ok = run.standing is Standing.OVER and not run.code
         code, message = run.code, run.because
         if not is_ok and not code:
-            code, message = "Unfinished", f"still {run.phase or 'Pending'}; the next apply goes on"
+            why = f"; it {run.waits_for}" if run.waits_for else ""
+            code, message = "Unfinished", f"still {run.phase or 'Pending'}{why}; the next apply goes on"
         return ObjectOutcome(
             address=run.address,
             phase=str(stored.status.phase) if stored is not None else "Removed",

@@ -79,7 +79,10 @@ class InFlight:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectRun:
-    """One object of this run. ``looks_alone`` once a look together with others brought nothing."""
+    """One object of this run. ``looks_alone`` once a look together with others brought nothing.
+
+    ``waits_for`` says who works on it, while that is somebody else.
+    """
 
     uid: str
     address: Address
@@ -95,6 +98,7 @@ class ObjectRun:
     code: str = ""
     is_removed: bool = False
     is_waiting: bool = False
+    waits_for: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,7 @@ from nodusctl.provider.replies import Reply
 from nodusctl.state.status import Phase
 
 _CLAIM_POLL_SECONDS = 0.2
+_UNCLAIMED = (Wait, GiveUp, Look, Probe, AskPrices, ReadFacts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +46,8 @@ def advance(outside: Outside, run: ObjectRun, addresses: Mapping[Address, str]) 
     if situation is None:
         return Turn(run=_over(outside, run, "", "removed", is_removed=True))
     step = next_step(situation)
+    if run.waits_for and (step is None or isinstance(step, _UNCLAIMED)):
+        run = replace(run, waits_for="")
     run = _reported(outside, run, situation, step)
     match step:
         case None:
@@ -78,9 +81,10 @@ def _claimed(outside: Outside, run: ObjectRun, situation: Situation, step: Any) 
     if run.claim is None:
         claim = outside.claims.claim(claim_key(situation), type(step).__name__, outside.call_limit)
         if claim is None:
-            wall_wake_at = outside.wall.monotonic() + _CLAIM_POLL_SECONDS
-            return Turn(run=replace(run, standing=Standing.CLAIMED_ELSEWHERE, wall_wake_at=wall_wake_at))
-        run = replace(run, claim=claim)
+            work = outside.claims.work_on(claim_key(situation))
+            run = replace(run, waits_for=f"waits for {work.shown}" if work is not None else run.waits_for)
+            return Turn(run=taken_over(outside, _reported(outside, run, situation, step)))
+        run = replace(run, claim=claim, waits_for="")
         if outside.renew():
             # What was loaded before the claim may be old: ask again, now that nobody else can move the object.
             return Turn(run=run)
@@ -192,7 +196,7 @@ def _dropped(outside: Outside, run: ObjectRun) -> ObjectRun:
 
 
 def _reported(outside: Outside, run: ObjectRun, situation: Situation, step: Any) -> ObjectRun:
-    phase, because = str(situation.status.phase), getattr(step, "because", "")
+    phase, because = str(situation.status.phase), run.waits_for or getattr(step, "because", "")
     if step is not None and (phase, because) != (run.phase, run.because):
         report = ProgressReport(time=situation.now, address=run.address, phase=phase, step=because)
         outside.progress.report(report)

@@ -45,6 +45,22 @@ class LockFacts:
     liveness: Liveness
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """Somebody at work on an object. ``silent_for`` is how long ago the last sign of life was; ``ends_in`` when the claim runs out."""
+
+    step: str
+    holder: Holder
+    liveness: Liveness
+    silent_for: timedelta
+    ends_in: timedelta
+
+    @property
+    def shown(self) -> str:
+        """``ada@lab1 pid 4711 (nodusctl apply) at LaunchMachine``."""
+        return f"{self.holder.user}@{self.holder.host} pid {self.holder.pid} ({self.holder.command}) at {self.step}"
+
+
 class Locked(Exception):
     """The plan lock is held by somebody who may be alive; ``seen_at`` is when we gave up waiting for it."""
 
@@ -86,6 +102,10 @@ class Claims(Protocol):
 
     def drop(self, claim: Claim) -> None:
         """The step is over."""
+        ...
+
+    def work_on(self, object_uid: str) -> Work | None:
+        """Who works on an object now; None where nobody does."""
         ...
 
     def claimed(self) -> tuple[tuple[str, str, Holder, Liveness], ...]:

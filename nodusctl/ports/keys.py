@@ -67,6 +67,10 @@ class StateKeys(Protocol):
         """The pair, made where there is none."""
         ...
 
+    def require_member(self) -> None:
+        """UserError where the state is a team's and this person isn't one of them: said before work begins, and not in the middle of it."""
+        ...
+
     def members(self) -> tuple[Member, ...]:
         """Who can open the state, by name; empty where it has a single key."""
         ...

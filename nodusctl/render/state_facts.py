@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
+from nodusctl.base.durations import format_duration
 from nodusctl.engine.inspect_state import StateFacts
 from nodusctl.ports.claims import Holder, LockFacts
 from nodusctl.ports.journal import OperationNote
 from nodusctl.render.spans import moment_text
 from nodusctl.render.style import Style
 from nodusctl.render.tables import pairs, table
+
+_SECOND = timedelta(seconds=1)
 
 
 def state_text(facts: StateFacts, style: Style) -> str:
@@ -36,8 +40,8 @@ def state_text(facts: StateFacts, style: Style) -> str:
         ]
         parts.append("Steps not settled yet\n" + table(("OBJECT", "STEP", "PROVIDER", "SINCE", "DETAIL"), steps, style, indent=2))
     if facts.work:
-        work = [[one.address, one.step, holder_text(one.holder), one.liveness.value] for one in facts.work]
-        parts.append("Work in hand\n" + table(("OBJECT", "STEP", "HOLDER", "HOLDER IS"), work, style, indent=2))
+        work = [[one.address, one.step, holder_text(one.holder), one.liveness.value, _ago(one.silent_for)] for one in facts.work]
+        parts.append("Work in hand\n" + table(("OBJECT", "STEP", "HOLDER", "HOLDER IS", "LAST HEARD OF"), work, style, indent=2))
     if facts.operations:
         parts.append("Operations that moved the serial\n" + history_text(facts.operations, style, indent=2))
     return "\n\n".join(parts)
@@ -63,7 +67,13 @@ def state_document(facts: StateFacts) -> dict[str, Any]:
             for one in facts.open_intents
         ],
         "claims": [
-            {"address": one.address, "step": one.step, "holder": holder_text(one.holder), "liveness": one.liveness.value}
+            {
+                "address": one.address,
+                "step": one.step,
+                "holder": holder_text(one.holder),
+                "liveness": one.liveness.value,
+                "silentSeconds": int(one.silent_for.total_seconds()),
+            }
             for one in facts.work
         ],
         "chargedUSD": str(facts.charged_usd),
@@ -99,6 +109,10 @@ def _title(name: str) -> str:
 def holder_text(holder: Holder) -> str:
     """``user@host pid 4711``."""
     return f"{holder.user}@{holder.host} pid {holder.pid}"
+
+
+def _ago(span: timedelta) -> str:
+    return f"{format_duration(max(span, timedelta(0)) // _SECOND * _SECOND)} ago"
 
 
 def _lock_line(lock: LockFacts | None) -> str:

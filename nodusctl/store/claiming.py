@@ -32,7 +32,7 @@ _GIVE_BACK = Statement(
 
 def grant(connection: Connection, wish: Wish) -> Claim | None:
     """The claim, or None while somebody who may be alive works on the object."""
-    outcome = seated(_seat(connection, wish.object_uid), wish)
+    outcome = seated(seat_of(connection, wish.object_uid), wish)
     if outcome is None:
         return None
     seat, remark = outcome
@@ -53,7 +53,7 @@ def require(connection: Connection, claim: Claim) -> str:
 def beat(connection: Connection, claim: Claim, at: datetime) -> None:
     """A sign of life of its holder; StaleClaim as above."""
     require(connection, claim)
-    seat = _seat(connection, claim.object_uid)
+    seat = seat_of(connection, claim.object_uid)
     assert seat is not None, "it was required a moment ago"
     put(connection, beaten(seat, at))
 
@@ -83,7 +83,8 @@ def held(connection: Connection) -> tuple[Seat, ...]:
     return tuple(_read(row) for row in _HELD.rows(connection))
 
 
-def _seat(connection: Connection, object_uid: str) -> Seat | None:
+def seat_of(connection: Connection, object_uid: str) -> Seat | None:
+    """The newest claim of an object, held or given back."""
     row = _OF.first(connection, uid=object_uid)
     return _read(row) if row is not None else None
 

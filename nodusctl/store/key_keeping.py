@@ -48,6 +48,11 @@ class KeyKeeper:
         secret = place.keep(member_keys.new_secret())
         return OwnKey(public_key=_public_of(secret, place.shown), place=place.shown, is_new=True)
 
+    def require_member(self) -> None:
+        ring = self._store.ring()
+        if ring.copies():
+            self._vault.seal(ring)
+
     def members(self) -> tuple[Member, ...]:
         ring, own = self._store.ring(), self.own()
         mine = own.public_key if own is not None else ""

@@ -10,12 +10,12 @@ from functools import partial
 from typing import Protocol
 
 from nodusctl.base.clock import Wall
-from nodusctl.ports.claims import Holder, Liveness, Locked, LockFacts
+from nodusctl.ports.claims import Holder, Liveness, Locked, LockFacts, Work
 from nodusctl.ports.journal import Claim
 from nodusctl.store.book import Book, HeldLock
 from nodusctl.store.holders import liveness
 from nodusctl.store.memory_changes import appended, given_back, require
-from nodusctl.store.seats import Wish, beaten, broken_lock, lock_facts, removed_lock, seated
+from nodusctl.store.seats import Wish, beaten, broken_lock, lock_facts, removed_lock, seated, work
 
 POLL_SECONDS = 0.05
 
@@ -81,6 +81,9 @@ class MemoryClaims:
 
     def drop(self, claim: Claim) -> None:
         self._books.change(lambda book: given_back(book, claim))
+
+    def work_on(self, object_uid: str) -> Work | None:
+        return work(self._books.book.seats.get(object_uid), self._wall.now())
 
     def claimed(self) -> tuple[tuple[str, str, Holder, Liveness], ...]:
         held = sorted((seat for seat in self._books.book.seats.values() if seat.is_held), key=lambda seat: seat.object_uid)

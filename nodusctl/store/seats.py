@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from nodusctl.attempts.events import Remarked
-from nodusctl.ports.claims import Holder, Liveness, LockFacts
+from nodusctl.ports.claims import Holder, Liveness, LockFacts, Work
 from nodusctl.ports.journal import Claim
 from nodusctl.store.holders import liveness, shown
 
@@ -92,6 +92,19 @@ def _remark(wish: Wish, code: str, message: str) -> Remarked:
 def beaten(seat: Seat, at: datetime) -> Seat:
     """The Seat with a fresh heartbeat; the expiry stays, since a call that outlives its limit is lost."""
     return replace(seat, heartbeat_at=at)
+
+
+def work(seat: Seat | None, at: datetime) -> Work | None:
+    """A held Seat as others are told of it; None for a free one."""
+    if seat is None or not seat.is_held:
+        return None
+    return Work(
+        step=seat.step,
+        holder=seat.holder,
+        liveness=liveness(seat.holder),
+        silent_for=at - seat.heartbeat_at,
+        ends_in=seat.expires_at - at,
+    )
 
 
 def lock_facts(lock_id: str, holder: Holder, started_at: datetime, heartbeat_at: datetime) -> LockFacts:

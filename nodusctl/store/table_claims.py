@@ -9,12 +9,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 from nodusctl.base.clock import Wall
-from nodusctl.ports.claims import Holder, Liveness, Locked, LockFacts
+from nodusctl.ports.claims import Holder, Liveness, Locked, LockFacts, Work
 from nodusctl.ports.journal import Claim
 from nodusctl.store import claiming, plan_lock
 from nodusctl.store.databases import Database
 from nodusctl.store.holders import liveness
-from nodusctl.store.seats import Seat, Wish
+from nodusctl.store.seats import Seat, Wish, work
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -75,6 +75,10 @@ class TableClaims:
 
     def drop(self, claim: Claim) -> None:
         self._change(lambda connection: claiming.give_back(connection, claim))
+
+    def work_on(self, object_uid: str) -> Work | None:
+        seat: Seat | None = self._database.reading(lambda connection: claiming.seat_of(connection, object_uid), None)
+        return work(seat, self._wall.now())
 
     def claimed(self) -> tuple[tuple[str, str, Holder, Liveness], ...]:
         seats: tuple[Seat, ...] = self._database.reading(claiming.held, ())

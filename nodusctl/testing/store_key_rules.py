@@ -105,12 +105,15 @@ class KeyRules(StoreHooks):
 
     def test_who_is_let_in_opens_everything(self, store: StoreUnderTest, ada: SeenState, ben: SeenState, tmp_path: Path) -> None:
         """Before, they are told what to do; afterwards, both see and seal."""
+        ben.keys.require_member()
         ada.keys.found("ada", CHANGE)
         assert refusal(lambda: ben.journal.secret(_VALUE_NAME)) == "StateKeyMissing"
+        assert refusal(ben.keys.require_member) == "StateKeyMissing"
         public = ben.keys.make_own().public_key
         assert refusal(lambda: ben.journal.secret(_VALUE_NAME)) == "StateKeyWrong"
         assert refusal(lambda: ben.keys.add("ben", public, CHANGE)) == "StateKeyWrong"
         ada.keys.add("ben", public, CHANGE)
+        ben.keys.require_member()
         assert ben.journal.secret(_VALUE_NAME) == SECRET_TEXT
         ben.journal.consume(replace(a_consumption(number=2, serial=1), sealed={"t": "from ben"}))
         assert ada.journal.secret("t") == "from ben"

@@ -81,6 +81,24 @@ class LockRules(StoreHooks):
         assert [(uid, step) for uid, step, _, _ in store.claims.claimed()] == [("uid-lab", "stop")]
         assert _remarks(store, "uid-lab") == ["ClaimPreempted"]
 
+    def test_whoever_is_in_the_way_can_be_named(self, store: StoreUnderTest) -> None:
+        """At which step, since when nothing was heard of it, and when its claim runs out; nobody once it is given back."""
+        store.found()
+        assert store.claims.work_on("uid-lab") is None
+        theirs = store.claims_of(foreign_holder())
+        claim = theirs.claim("uid-lab", "launch", LIMIT)
+        assert claim is not None
+        store.wall.sleep(20)
+        theirs.heartbeat(claim)
+        store.wall.sleep(12)
+        work = store.claims.work_on("uid-lab")
+        assert work is not None
+        assert (work.step, work.holder, work.liveness) == ("launch", foreign_holder(), Liveness.UNKNOWN)
+        assert (work.silent_for, work.ends_in) == (timedelta(seconds=12), LIMIT + timedelta(seconds=30 - 32))
+        assert work.shown == "bob@elsewhere.example pid 1 (nodusctl apply) at launch"
+        theirs.drop(claim)
+        assert store.claims.work_on("uid-lab") is None
+
     def test_a_free_object_is_preempted_silently(self, store: StoreUnderTest) -> None:
         """Nothing is remarked where nobody was disturbed."""
         store.found()

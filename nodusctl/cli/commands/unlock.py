@@ -20,8 +20,9 @@ def unlock(
 ) -> ExitCode:
     """Remove a lock by its id, when you know that its holder is gone."""
     wiring = wiring_of(context)
-    if not wiring.claims.unlock(lock_id):
-        held = wiring.claims.plan_lock()
+    claims = wiring.writing.claims
+    if not claims.unlock(lock_id):
+        held = claims.plan_lock()
         detail = (
             f"The state's lock is {held.id}, held by {held.holder.user}@{held.holder.host} pid {held.holder.pid}."
             if held

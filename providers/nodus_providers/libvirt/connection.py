@@ -179,7 +179,10 @@ class Connection:
 
         def look(lv: Any, conn: Any) -> Mapping[str, tuple[str, ...]]:
             try:
-                found = conn.lookupByUUIDString(uuid).interfaceAddresses(1 if by_agent else 0, 0)
+                one = conn.lookupByUUIDString(uuid)
+                if by_agent and one.isActive():
+                    one.agentSetResponseTimeout(_AGENT_SECONDS, 0)  # else an agent that never answers is waited for without end
+                found = one.interfaceAddresses(1 if by_agent else 0, 0)
             except lv.libvirtError:
                 return {}  # off, or nobody answers: no address yet
             rows = [one for one in (found or {}).values() if one.get("hwaddr")]

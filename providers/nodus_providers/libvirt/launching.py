@@ -131,7 +131,7 @@ class Launcher:
                 record = record.changed(wrote=packed(domain_xml(shape)))
                 host.connection.define(domain_xml(replace(shape, record=record)))
             except (LibvirtError, ScriptError) as fault:
-                return self._taken_back(host, uuid, record, fault)
+                return self._taken_back(host, uuid, record, fault, "ProviderNotReady")
         return self._started(host, uuid, record, taken)
 
     def _write_files(self, host: Host, request: LaunchRequest, record: MachineRecord, base: Base, seed: bytes) -> None:
@@ -153,7 +153,8 @@ class Launcher:
                 host.connection.define(_with_cards(stored, taken))
             host.connection.start(uuid)
         except (LibvirtError, ScriptError) as fault:
-            return self._taken_back(host, uuid, record, fault)
+            # Whatever keeps a valid definition from starting lies with the host, and somebody may mend it while we wait.
+            return self._taken_back(host, uuid, record, fault, "Unavailable")
         self._seen_through(host, uuid, record)
         return Done(_observed(host, uuid, record.id))
 
@@ -163,7 +164,7 @@ class Launcher:
             host.connection.define(_without_cards(host.connection.xml(uuid)))
         host.connection.set_mark(uuid, record.changed(phase=STARTED).mark())
 
-    def _taken_back(self, host: Host, uuid: str, record: MachineRecord, fault: Exception) -> Refused:
+    def _taken_back(self, host: Host, uuid: str, record: MachineRecord, fault: Exception, code: str) -> Refused:
         """Nothing of a failed launch stays; a refusal says what libvirt said."""
         self._take_away(host, uuid, record)
         text = " ".join(str(fault).split())
@@ -174,7 +175,7 @@ class Launcher:
             return Refused("DeviceGroupNotViable", Scope.DEVICE, text)
         if "annot allocate memory" in text or "nable to map backing store" in text:
             return Refused("CapacityUnavailable", Scope.ZONE, text)
-        return Refused("Unavailable", Scope.ZONE, f"the machine could not be started on {host.zone}: {text}")
+        return Refused(code, Scope.ZONE, f"the machine could not be started on {host.zone}: {text}")
 
     def _take_away(self, host: Host, uuid: str, record: MachineRecord) -> None:
         domain = host.connection.domain(uuid)

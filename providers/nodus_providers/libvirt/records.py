@@ -70,7 +70,7 @@ def record_in(text: str) -> MachineRecord | None:
     try:
         found = json.loads(text)
         known = {name: found[name] for name in MachineRecord.__dataclass_fields__ if name in found}
-        lists = {name: tuple(known[name]) for name in ("disk_ids", "unit_ids", "devices") if name in known}
+        lists: dict[str, Any] = {name: tuple(known[name]) for name in ("disk_ids", "unit_ids", "devices") if name in known}
         fields: dict[str, Any] = {**known, **lists}
         return MachineRecord(**fields)
     except (ValueError, TypeError, KeyError):
