@@ -61,6 +61,10 @@ start() {
 		exit 0
 	fi
 	mkdir -p "$run" /run/libvirt
+	# Several runs may want it at once; the lock goes with this shell and isn't handed to the daemons.
+	exec 9>"$run/lock"
+	flock 9
+	if answers; then return; fi
 	# QEMU runs as root here and touches no owner of any file: with the stock settings a machine whose /dev/kvm only root can open has its
 	# capabilities probed again for each call, 4 s each.
 	if ! grep -q '^# nodusctl' /etc/libvirt/qemu.conf 2>/dev/null; then
@@ -76,8 +80,8 @@ start() {
 			cgroup_controllers = []
 		EOF
 	fi
-	/usr/sbin/virtlogd --daemon --pid-file "$run/virtlogd.pid"
-	/usr/sbin/libvirtd --daemon --pid-file "$run/libvirtd.pid"
+	/usr/sbin/virtlogd --daemon --pid-file "$run/virtlogd.pid" 9>&-
+	/usr/sbin/libvirtd --daemon --pid-file "$run/libvirtd.pid" 9>&-
 	tries=0
 	until answers; do
 		tries=$((tries + 1))

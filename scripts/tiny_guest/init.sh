@@ -13,7 +13,7 @@ for port in /sys/class/virtio-ports/*; do
 	[ -r "$port/name" ] && ln -s "../${port##*/}" "/dev/virtio-ports/$(cat "$port/name")"
 done
 ip link set lo up
-ip link set eth0 up 2>/dev/null && udhcpc -i eth0 -q -n -t 20 -T 1 -A 1 -S -s /etc/udhcpc.sh >/dev/null 2>&1 &
+ip link set eth0 up 2>/dev/null && udhcpc -i eth0 -t 20 -T 1 -A 1 -S -s /etc/udhcpc.sh >/dev/null 2>&1 &
 
 # The seed is a disk whose ISO 9660 label is cidata.
 for disk in /sys/block/vd*; do

@@ -23,11 +23,7 @@ from nodusctl.remote.reach import SshReach
 from nodusctl.remote.session import PersonLogin, pin_host, ssh_command
 from nodusctl.testing.provider_conformance import ProviderConformance, a_context
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.libvirt,
-    pytest.mark.skipif(bool(libvirt_host.why_not()), reason=libvirt_host.why_not()),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.libvirt]
 HOST_KEY, SERVICE_KEY, PERSON_KEY = (OpenSshKeys().new_key(name) for name in ("host", "service", "person"))
 
 
@@ -39,6 +35,12 @@ class TestLibvirt(ProviderConformance):
     short_idle_seconds = 10
     boot_slack_seconds = 100
     parallel_launches = 3
+
+    @pytest.fixture(autouse=True)
+    def _on_a_host(self) -> None:
+        """Asked when a test begins, because asking starts a daemon where there is none."""
+        if reason := libvirt_host.why_not():
+            pytest.skip(reason)
 
     def make_provider(self, tmp_path: Path) -> Provider:
         return LibvirtProvider.open(a_context(tmp_path), libvirt_host.settings(tmp_path / "host"))

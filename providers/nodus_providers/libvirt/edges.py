@@ -1,19 +1,20 @@
 """The second line behind the edge: a process on the host that ends the machine ten minutes after its edge, where the guest didn't.
 
 It asks the guest's agent where the edge is now, because renewals go to the machine and not to us; a guest that doesn't answer four times
-in three minutes after its last known edge is ended. It goes away with the machine's folder, and outlives us and our connection.
+in three minutes after its last known edge is ended. It goes away with the machine's record on the host, and outlives us and our connection.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from nodus_providers.libvirt.hosts import Host
 
-MARGIN_SECONDS = 600
-# $1 folder, $2 uuid, $3 seconds until it is due. Prints nothing; the loop runs in a session of its own.
+# $1 folder, $2 uuid, $3 seconds until it is due, $4 margin, $5 pause. Prints nothing; the loop runs in a session of its own.
 _WATCH = r"""
 command -v virsh >/dev/null || { echo "virsh is not installed on the host; install libvirt-clients" >&2; exit 1; }
 watch='
-folder=$1 uuid=$2 left=$3 margin=$4
+folder=$1 uuid=$2 left=$3 margin=$4 pause=$5
 v() { timeout 20 virsh -q -c qemu:///system "$@" 2>/dev/null; }
 ask() { v qemu-agent-command --timeout 10 "$uuid" "$1"; }
 edge_left() {
@@ -27,7 +28,7 @@ edge_left() {
         sed -n "s/.*\"out-data\": *\"\([A-Za-z0-9+\/=]*\)\".*/\1/p" | base64 -d 2>/dev/null | grep -E "^-?[0-9]+$"
 }
 tries=0
-while [ -d "$folder" ]; do
+while [ -e "$folder/machine.json" ]; do
     if [ "$left" -gt 0 ]; then
         step=60; [ "$left" -ge 60 ] || step=$left
         sleep "$step"; left=$((left - step)); continue
@@ -41,14 +42,23 @@ while [ -d "$folder" ]; do
         printf "\nNODUS-END {%s, \"decided_at\": \"%s\"}\n" "$why" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" >>"$folder/console.log"
         v destroy "$uuid"; exit 0
     fi
-    sleep 60
+    sleep "$pause"
 done'
-if command -v setsid >/dev/null; then setsid sh -c "$watch" "nodus-edge-$2" "$1" "$2" "$3" "$4" </dev/null >/dev/null 2>&1 &
-else nohup sh -c "$watch" "nodus-edge-$2" "$1" "$2" "$3" "$4" </dev/null >/dev/null 2>&1 & fi
+if command -v setsid >/dev/null; then setsid sh -c "$watch" "nodus-edge-$2" "$@" </dev/null >/dev/null 2>&1 &
+else nohup sh -c "$watch" "nodus-edge-$2" "$@" </dev/null >/dev/null 2>&1 & fi
 """
 
 
-def watch_edge(host: Host, machine_id: str, uuid: str, edge_seconds: int, margin_seconds: int = MARGIN_SECONDS) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long after the edge a machine is ended, and the pause between two questions to a guest that doesn't answer, in seconds."""
+
+    margin_seconds: int = 600
+    pause_seconds: int = 60
+
+
+def watch_edge(host: Host, machine_id: str, uuid: str, edge_seconds: int, patience: Patience | None = None) -> None:
     """Start the watch. ScriptError where the host can't keep one: a machine without it isn't started."""
-    due = edge_seconds + margin_seconds
-    host.shell.run(_WATCH, host.machine_folder(machine_id), uuid, str(due), str(margin_seconds))
+    has = patience or Patience()
+    numbers = (edge_seconds + has.margin_seconds, has.margin_seconds, has.pause_seconds)
+    host.shell.run(_WATCH, host.machine_folder(machine_id), uuid, *map(str, numbers))

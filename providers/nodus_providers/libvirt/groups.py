@@ -122,10 +122,10 @@ def _virtual(group: Group) -> Obstacle | None:
     for card in group.cards:
         if card.physical_function is not None:
             why = f"{card.shown} is a virtual function of {card.physical_function}, not a whole card"
-            return Obstacle(why, f"echo 0 > /sys/bus/pci/devices/{card.physical_function}/sriov_numvfs")
+            return Obstacle(why, f"On the host, as root:\necho 0 > /sys/bus/pci/devices/{card.physical_function}/sriov_numvfs")
         if card.virtual_functions:
             why = f"{card.shown} is split into virtual functions: {', '.join(map(str, card.virtual_functions))}"
-            return Obstacle(why, f"echo 0 > /sys/bus/pci/devices/{card.address}/sriov_numvfs")
+            return Obstacle(why, f"On the host, as root:\necho 0 > /sys/bus/pci/devices/{card.address}/sriov_numvfs")
     return None
 
 

@@ -76,7 +76,9 @@ class HostInventory:
         """Why the group can't be given to a machine: a quarantine, a card that doesn't answer, or what shares the group."""
         for card in group.cards:
             if (mark := self.mark(card)) is not None:
-                return Obstacle(f"{card.address} is in quarantine: {mark.reason or 'it failed'}", mark.lift_command)
+                return Obstacle(
+                    f"{card.address} is in quarantine: {mark.reason or 'it failed'}", f"On the host, as root:\n{mark.lift_command}"
+                )
             if self.probe.facts(card.address).answers is False:
                 state = self.probe.facts(card.address).power_state or "unknown"
                 why = f"{card.address} doesn't answer (power state {state}): its configuration space can't be read or holds only ones"

@@ -152,10 +152,14 @@ def _found(pattern: re.Pattern[str], text: str) -> Mapping[str, Any]:
 
 
 def _address(host: Host, uuid: str, record: MachineRecord) -> str:
+    """From the network's leases; from the guest's agent on a bridge, and where a lease ran out."""
     mac = mac_of(record.id)
-    by_agent = host.settings.bridge is not None
-    found = host.connection.addresses(uuid, by_agent=by_agent).get(mac, ())
-    return next((one for one in found if ":" not in one), next((one for one in found if not one.startswith("fe80")), ""))
+    for by_agent in (True,) if host.settings.bridge is not None else (False, True):
+        found = host.connection.addresses(uuid, by_agent=by_agent).get(mac, ())
+        address = next((one for one in found if ":" not in one), next((one for one in found if not one.startswith("fe80")), ""))
+        if address:
+            return address
+    return ""
 
 
 def _fixed(host: Host, record: MachineRecord) -> dict[str, Any]:
