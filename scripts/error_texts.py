@@ -145,11 +145,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Remove it. What may be written:\n  nodusctl explain KIND.spec",
     ),
     "ForeignState": (
-        "The machine or disk carries the mark of another state. Two states must never steer one machine, so a plan "
-        "that would make an object "
-        "of this project and name stops, and orphans deletes or adopts such a thing only where its state is named.",
-        "Work in the project it belongs to; its lineage stands in the message. If that state is lost, see what it "
-        "left:\n  nodusctl orphans",
+        "The machine or disk carries the mark of another state, or a pulled state is another one than that which is "
+        "here. Two states must never steer one machine, so a plan that would make an object of this project and name "
+        "stops, and orphans deletes or adopts such a thing only where its state is named.",
+        "Work in the project it belongs to; its lineage stands in the message. If that state is lost, see what it left:\n"
+        "  nodusctl orphans",
     ),
     "ForgeBusy": (
         "GitHub or GitLab asks for fewer requests, and for a longer pause than nodusctl waits (two minutes in all). Nothing was posted.",
@@ -237,6 +237,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "the message; all faults of all files are told at once.",
         "Correct the field, then check again:\n  nodusctl explain KIND.spec.FIELD\n  nodusctl validate",
     ),
+    "KeyStillKnown": (
+        "A member was taken out, and the state's key is still the one they could read. Whoever has kept it opens "
+        "every copy of the state made before the next rotation.",
+        "Make a new key for those who are members now:\n  nodusctl state keys rotate",
+    ),
     "LedgerUnsound": (
         "Entries of the ledger contradict each other. Nothing in nodusctl can write that, so a file was damaged or edited by hand.",
         "Keep a copy of the state file before anything else, then report it with the output of:\n  nodusctl receipts --json",
@@ -255,6 +260,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Wait for it, or if its holder is really gone, remove it by the id in the message:\n"
         "  nodusctl apply --lock-timeout 30s\n"
         "  nodusctl unlock ID",
+    ),
+    "MemberUnknown": (
+        "The list of members holds somebody whom nobody with the state's key has let in: the row was written past "
+        "nodusctl, or for an older key. No key is ever wrapped for them.",
+        "Ask who that is, then take them out:\n  nodusctl state keys remove NAME",
     ),
     "MethodNotAllowed": (
         "The object does not know that method.",
@@ -307,6 +317,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "A file with a key or with the state can be read by other users of this computer.",
         "Close it:\n  chmod 600 FILE",
     ),
+    "OutputLost": (
+        "A file or stream that words were to be written to took no more, such as on a full disk. What the command did is done and stored; "
+        "only what it had to say is incomplete.",
+        "Make room, then see what holds now:\n  nodusctl get ws,vol",
+    ),
     "PlanStale": (
         "The saved plan can still be looked at, but not applied: the state moved on, it was applied already, or it "
         "belongs to another state.",
@@ -328,6 +343,11 @@ TEXTS: dict[str, tuple[str, str]] = {
     "PluginBuiltIn": (
         "A wheel for a platform was asked for, and this provider ships with nodusctl: it is locked by the version of nodusctl.",
         "Nothing needs to be done.",
+    ),
+    "PluginCrashed": (
+        "A provider plugin raised an error instead of answering. Its answer counts as one nobody got: objects of that provider wait or are "
+        "blocked, nothing else is. The report named holds the traceback, without secrets.",
+        "See whether the provider works at all, and send the report to the plugin's author:\n  nodusctl doctor",
     ),
     "PluginDiffers": (
         "A provider plugin is not the one that .nodus.lock.yaml has: another version, other files, files nobody installed, or a module "
@@ -433,15 +453,25 @@ TEXTS: dict[str, tuple[str, str]] = {
         "The file is no snapshot of a state, was changed after it was written, or comes from a newer nodusctl.",
         "Write it again where the state and the providers can be reached:\n  nodusctl state snapshot -o FILE",
     ),
+    "StateBehind": (
+        "A pulled state lacks what the state here has: a later serial, events or ledger entries. Pushing it would "
+        "lose that from the record, though not from the bill.",
+        "Pull the state as it is and go on from that, or go back on purpose:\n"
+        "  nodusctl state pull -o FILE\n"
+        "  nodusctl state restore BACKUP",
+    ),
     "StateBusy": (
-        "The state file is being written by another process and did not become free in time.",
+        "The state is being written by another process and did not become free in time.",
         "Run the command again; if it stays so, see who works on it:\n  nodusctl state show",
     ),
     "StateKeyMissing": (
-        "The state holds Secrets, and the key that opens them is neither in your data folder nor in NODUSCTL_STATE_KEY.",
-        "Bring the key file back from the computer on which the Secrets were applied, or give its text:\n"
+        "The state holds sealed values, and no key that opens them is in your data folder, your keyring or "
+        "NODUSCTL_STATE_KEY. A state of a team is opened by the pair of any member.",
+        "Bring the key file back from the computer on which the Secrets were applied, or give its text; in a team "
+        "have a member let you in:\n"
         "  export NODUSCTL_STATE_KEY=…\n"
-        "  nodusctl config view --origin",
+        "  nodusctl config view --origin\n"
+        "  nodusctl state keys new",
     ),
     "StateKeyOpen": (
         "The key file can be read by other users, so it is not used.",
@@ -452,8 +482,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Use at least 16 characters, better the 64 hex digits of a key file.",
     ),
     "StateKeyWrong": (
-        "The key that was found is not the one this state was sealed with.",
-        "Find the right one; config says which source won:\n  nodusctl config view --origin",
+        "The key that was found is not the one this state was sealed with; or the state is a team's, and no copy of "
+        "its key is for the pair on this computer.",
+        "Find the right one, config says which source won; or have a member let you in:\n"
+        "  nodusctl config view --origin\n"
+        "  nodusctl state keys new",
     ),
     "StateNewer": (
         "The state was written by a newer nodusctl. An older one would lose what it does not know.",
@@ -472,9 +505,18 @@ TEXTS: dict[str, tuple[str, str]] = {
         "The state was written by an older nodusctl and this command only reads, so it does not bring it up to date.",
         "Any command that changes something does it, in one transaction:\n  nodusctl apply",
     ),
+    "StateUnreachable": (
+        "The PostgreSQL server the state lies on can't be reached, refused the connection, or was lost in the middle "
+        "of a commit. What was under way is settled by the next command: it reads what stands, and asks the providers"
+        " about whatever is open.",
+        "Check state: in nodusctl.yaml, the network, and the password in ~/.pgpass:\n  nodusctl doctor",
+    ),
     "StateUnreadable": (
-        "The file is no state: another program's database, or damaged. Nothing was written to it.",
-        "Check state: in nodusctl.yaml, or bring the file back from a copy:\n  nodusctl config view --origin",
+        "The file or database is no state: another program's, or damaged; or a pulled state was edited or cut short. "
+        "Nothing was written to it.",
+        "Check state: in nodusctl.yaml, or bring the state back from a backup:\n"
+        "  nodusctl config view --origin\n"
+        "  nodusctl state backup --list",
     ),
     "TooManyDeletes": (
         "More objects are gone from the files than policy.maxDeletes lets a plan remove with their data or in "

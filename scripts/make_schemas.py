@@ -1,4 +1,4 @@
-"""Writes ``schemas/``: one JSON Schema for each kind, for the project file, and for each provider's settings.
+"""Writes ``schemas/``: one JSON Schema for each kind, for the project file, for each provider's settings, and for a line of ``--json``.
 
 With ``--check`` nothing is written; the exit code says whether the folder is current.
 """
@@ -11,6 +11,7 @@ import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from nodusctl.render.stream_schema import stream_schema
 from nodusctl.resources.schema import all_schemas
 
 FOLDER = Path(__file__).parent.parent / "schemas"
@@ -19,6 +20,7 @@ FOLDER = Path(__file__).parent.parent / "schemas"
 def wanted() -> dict[Path, str]:
     """Every file of the folder, by its path in it."""
     files = {Path(name): text for name, text in all_schemas().items()}
+    files[Path("stream.json")] = json.dumps(stream_schema(), indent=2, ensure_ascii=False) + "\n"
     for entry in entry_points(group="nodusctl.providers"):
         if entry.dist is not None and entry.dist.name == "nodusctl":
             schema = entry.load().settings_schema()

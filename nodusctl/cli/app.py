@@ -26,6 +26,7 @@ application = typer.Typer(
 def _root(
     chdir: str = typer.Option("", "--chdir", metavar="DIR", help="Look for the project from DIR instead of the current folder."),
     color: str = typer.Option("auto", "--color", metavar="WHEN", help="Colour: auto, always or never."),
+    json_into: str = typer.Option("", "--json-into", metavar="FILE", help="Also write the lines of --json to FILE."),
 ) -> None:
     """Global options are read before Typer runs, wherever they stand; declared here for the help."""
 
@@ -50,4 +51,4 @@ def family(help_text: str) -> typer.Typer:
     return typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, help=help_text, epilog=GLOBAL_OPTIONS)
 
 
-GLOBAL_OPTIONS = "Also --chdir DIR and --color auto|always|never, before or after the command."
+GLOBAL_OPTIONS = "Also --chdir DIR, --color auto|always|never and --json-into FILE, before or after the command."

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from nodusctl.base.exits import ExitCode
 from nodusctl.cli.interrupting import Interruption, interruptible
 from nodusctl.cli.output.heart import beating
-from nodusctl.cli.output.protocol import Output
+from nodusctl.cli.output.protocol import Aside, Output
 from nodusctl.cli.wiring import Wiring
 from nodusctl.engine.applying import ApplyResult, notes_of
 from nodusctl.executor.outside import Outside
 from nodusctl.executor.runs import Interrupts
-from nodusctl.render.outcomes import outcomes_document, outcomes_text
+from nodusctl.render.outcomes import outcomes_document, outcomes_markdown, outcomes_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,5 +41,6 @@ def report(result: ApplyResult, work: Work, output: Output) -> ExitCode:
     """Say what became of each object; the exit code."""
     code = work.interruption.code(result.exit_code)
     output.diagnose((*result.diagnostics, *notes_of(result)))
-    output.result("result", lambda style: outcomes_text(result, style), lambda: outcomes_document(result))
+    aside = Aside(markdown=lambda: outcomes_markdown(result))
+    output.result("result", lambda style: outcomes_text(result, style), lambda: outcomes_document(result), aside)
     return code

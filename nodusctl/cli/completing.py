@@ -26,6 +26,7 @@ _STATE_KEY = re.compile(r"^state\s*:", re.MULTILINE)
 _GLOBAL = (
     Parameter(names=("--chdir",), metavar="DIR", help="Look for the project there"),
     Parameter(names=("--color",), metavar="WHEN", help="auto, always or never"),
+    Parameter(names=("--json-into",), metavar="FILE", help="Also write the lines of --json there"),
     Parameter(names=("--help",), help="What this command does"),
 )
 _WORDS = {
@@ -34,7 +35,7 @@ _WORDS = {
     "FORM": ("wide", "json", "yaml", "name", "jsonpath=", "custom-columns="),
     "WHAT": ("object", "day", "offering", "label"),
 }
-_FILES = frozenset({"PATH", "FILE", "PLAN|PATH", "PLAN"})
+_FILES = frozenset({"PATH", "FILE", "BACKUP|FILE", "PLAN|PATH", "PLAN"})
 _OBJECTS = frozenset({"K/N", "KIND/NAME", "OLD", "NEW"})
 
 
@@ -181,7 +182,9 @@ def _addresses(wiring: Wiring) -> Sequence[Address]:
     folder = next((one for one in (start, *start.parents) if (one / PROJECT_FILE).is_file()), start)
     text = (folder / PROJECT_FILE).read_text(encoding="utf-8", errors="replace") if (folder / PROJECT_FILE).is_file() else ""
     if _STATE_KEY.search(text):
-        return names_in(path_of(wiring.project.state_url, wiring.project.folder))
+        url = wiring.project.state_url
+        # A server is asked nothing while somebody types.
+        return names_in(path_of(url, wiring.project.folder)) if url.startswith("sqlite:") else ()
     return names_in(folder / ".nodus" / "state.db")
 
 

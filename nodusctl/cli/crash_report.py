@@ -16,12 +16,17 @@ from nodusctl.base.timestamps import format_time
 
 def write_crash_report(ending: BaseException, *, folder: Path, moment: datetime, words: Sequence[str]) -> Path | None:
     """The report's path; None where the folder can't be written to, because a second failure must not hide the first."""
+    return write_report(traceback.format_exception(ending), folder=folder, moment=moment, words=words)
+
+
+def write_report(tracebacks: Sequence[str], *, folder: Path, moment: datetime, words: Sequence[str]) -> Path | None:
+    """The same of tracebacks that are text already."""
     lines = [
         f"nodusctl {__version__}, Python {platform.python_version()}, {platform.platform()}",
         f"time: {format_time(moment)}",
         f"command: nodusctl {' '.join(words)}",
         "",
-        *traceback.format_exception(ending),
+        *tracebacks,
     ]
     path = folder / f"crash-{moment:%Y%m%dT%H%M%S}-{os.getpid()}.txt"
     try:

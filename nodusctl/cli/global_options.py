@@ -12,7 +12,7 @@ from itertools import pairwise
 from nodusctl.base.diagnostics import error
 from nodusctl.base.exits import ExitCode, UserError
 
-_TAKEN = ("--chdir", "--color")
+_TAKEN = ("--chdir", "--color", "--json-into")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +21,7 @@ class GlobalOptions:
 
     chdir: str = ""
     colour: str = ""
+    json_into: str = ""
     rest: tuple[str, ...] = ()
 
 
@@ -48,7 +49,9 @@ def split(words: Sequence[str]) -> GlobalOptions:
             taken[name] = queue.pop(0)
         else:
             raise _usage(f"{name} needs a value")
-    return GlobalOptions(chdir=taken.get("--chdir", ""), colour=_colour(taken.get("--color")), rest=tuple(rest))
+    return GlobalOptions(
+        chdir=taken.get("--chdir", ""), colour=_colour(taken.get("--color")), json_into=taken.get("--json-into", ""), rest=tuple(rest)
+    )
 
 
 def options_of_half_a_line(words: Sequence[str]) -> GlobalOptions:

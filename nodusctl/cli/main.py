@@ -6,14 +6,16 @@ more than all the rest of those commands.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
-from nodusctl.base.diagnostics import error
+from nodusctl.base.diagnostics import error, warning
 from nodusctl.base.exits import ExitCode, UserError
+from nodusctl.base.plugin_faults import PLUGIN_FAULTS
 from nodusctl.cli.global_options import GlobalOptions, mentions_json, options_of_half_a_line, split
 from nodusctl.cli.output.colour import ColourChoice
 from nodusctl.cli.output.protocol import Output
@@ -37,12 +39,23 @@ def main() -> NoReturn:
     """Run the command line of this process and end it."""
     signal.signal(signal.SIGTERM, _on_term)
     code = run(read_surroundings())
+    _forget_lost_words()
     sys.exit(int(code))
+
+
+def _forget_lost_words() -> None:
+    """Words kept for a reader who has gone: written once more at the end of the process, they would change its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def run(surroundings: Surroundings) -> ExitCode:
     """Run one command; every exception ends here. Prints through the command's own output, and says the code last."""
     words = surroundings.arguments
+    PLUGIN_FAULTS.take()
     wiring = Wiring(surroundings)
     try:
         options = split(words) if words[:1] != (COMPLETE,) else options_of_half_a_line(words)
@@ -51,18 +64,33 @@ def run(surroundings: Surroundings) -> ExitCode:
     except BaseException as ending:
         output = wiring.output(is_json=mentions_json(words))
         code = _code_of(ending, output, wiring)
-    wiring.output(is_json=mentions_json(words)).finish(code)
+    output = wiring.output(is_json=mentions_json(words))
+    _tell_plugin_faults(output, wiring)
+    code = output.finish(code)
     wiring.close()
     return code
 
 
 def _wired(surroundings: Surroundings, options: GlobalOptions) -> Wiring:
-    if options.rest in _WITHOUT_TYPER:
-        return Wiring(surroundings)
-    from nodusctl.cli.settings_files import person_settings
+    wiring = Wiring(surroundings)
+    if options.rest not in _WITHOUT_TYPER:
+        from nodusctl.cli.settings_files import person_settings
 
-    settings = person_settings(surroundings, options)
-    return Wiring(surroundings, chdir=settings.text("chdir"), colour=ColourChoice(settings.text("color")), settings=settings)
+        settings = person_settings(surroundings, options)
+        wiring = Wiring(surroundings, chdir=settings.text("chdir"), colour=ColourChoice(settings.text("color")), settings=settings)
+    if options.json_into:
+        _stream_into(wiring, options.json_into)
+    return wiring
+
+
+def _stream_into(wiring: Wiring, path: str) -> None:
+    try:
+        wiring.stream_into(wiring.start / path)
+    except OSError as fault:
+        detail = f"{path}: {fault.strerror}."
+        raise UserError(
+            error("Usage", "--json-into can't be written", detail, "Name a file you may write."), exit_code=ExitCode.USAGE
+        ) from None
 
 
 def _dispatch(wiring: Wiring, words: Sequence[str]) -> ExitCode:
@@ -115,6 +143,20 @@ def _usage(ending: TyperException, output: Output) -> ExitCode:
     summary = ending.format_message().strip()
     output.diagnose([error("Usage", summary, fix=f"see the options and examples:\n  {command} --help")])
     return ExitCode.USAGE
+
+
+def _tell_plugin_faults(output: Output, wiring: Wiring) -> None:
+    """A plugin that raised cost only its own answers; what it raised is for its author."""
+    faults = PLUGIN_FAULTS.take()
+    if not faults:
+        return
+    from nodusctl.cli.crash_report import write_report
+
+    path = write_report(faults, folder=wiring.crash_folder, moment=wiring.wall.now(), words=wiring.surroundings.arguments)
+    last = faults[0].strip().splitlines()[-1]
+    detail = f"{last}\nThe report is in {path}" if path else f"{last}\nNo report could be written"
+    fix = "send the report to the plugin's author; no lock is held and the state is as it was stored last:\nnodusctl doctor"
+    output.diagnose([warning("PluginCrashed", "A provider plugin raised an error of its own", detail, fix)])
 
 
 def _bug(ending: BaseException, output: Output, wiring: Wiring) -> ExitCode:

@@ -9,6 +9,12 @@ import typer
 from nodusctl.cli.wiring import Wiring
 
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object a line: version first, the exit code last.")]
+JUnitOption = Annotated[
+    str, typer.Option("--junit", metavar="FILE", help="Also write what was found to FILE as a JUnit report.", show_default=False)
+]
+SarifOption = Annotated[
+    str, typer.Option("--sarif", metavar="FILE", help="Also write what was found to FILE as SARIF 2.1.0.", show_default=False)
+]
 PathsArgument = Annotated[
     list[str] | None, typer.Argument(metavar="PATH", help="Files or folders; default: the project's specs.", show_default=False)
 ]

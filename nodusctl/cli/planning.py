@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nodusctl.base.ids import Address
-from nodusctl.cli.output.protocol import Output
+from nodusctl.cli.output.protocol import Aside, Output
 from nodusctl.cli.output.slow import told_when_slow
 from nodusctl.cli.wiring import Wiring
 from nodusctl.engine.locking import lock_note
@@ -14,12 +14,16 @@ from nodusctl.engine.plan import BaseOf, PlanRequest, make_plan
 from nodusctl.engine.removal import plan_removal
 from nodusctl.engine.snapshot_outlook import Sources
 from nodusctl.plan.plan import Plan
+from nodusctl.render.findings import files_of, findings_of
 from nodusctl.render.plan_json import plan_document
 from nodusctl.render.plan_text import plan_text
 
 if TYPE_CHECKING:
     from nodusctl.engine.base_git import GitRepository
     from nodusctl.engine.policy_command import PolicyCommand
+
+_PAGE_LIMIT = 250_000
+"""Characters; at four bytes each a quarter of the 1 MiB a step's page may have at most."""
 
 
 def fresh_plan(wiring: Wiring, request: PlanRequest, base: str = "") -> Plan:
@@ -115,10 +119,20 @@ def removal_plan(wiring: Wiring, addresses: Sequence[Address], *, discards_home:
     return judged(plan, wiring)
 
 
-def say_plan(plan: Plan, wiring: Wiring, output: Output) -> None:
-    """Its remarks, then the plan itself."""
+def say_plan(plan: Plan, wiring: Wiring, output: Output, file: str = "") -> None:
+    """Its remarks, then the plan itself. ``file`` is where it is saved."""
     output.diagnose(plan.diagnostics)
-    output.result("plan", lambda style: plan_text(plan, style), lambda: plan_document(plan))
+    aside = Aside(markdown=lambda: _summary_page(plan, file), findings=lambda: findings_of(plan), files=lambda: files_of(plan))
+    output.result("plan", lambda style: plan_text(plan, style), lambda: plan_document(plan), aside)
+
+
+def _summary_page(plan: Plan, file: str) -> str:
+    """The plan as a comment would show it, within what a page beside a log takes."""
+    from nodusctl.render.comment import plan_comment
+    from nodusctl.render.comment_apply import Applying
+    from nodusctl.render.comment_forms import Form
+
+    return plan_comment(plan, Form(limit=_PAGE_LIMIT), Applying(file=file)).body
 
 
 def say_lock(wiring: Wiring, output: Output) -> None:

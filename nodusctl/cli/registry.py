@@ -18,7 +18,7 @@ SECTIONS: tuple[tuple[str, tuple[CommandEntry, ...]], ...] = (
     (
         "Plan and apply",
         (
-            CommandEntry("init", "init", "Scaffold a project: nodusctl.yaml, a Workspace, its home"),
+            CommandEntry("init", "init", "Scaffold a project: nodusctl.yaml, a Workspace, its home, a CI workflow"),
             CommandEntry("validate", "validate", "Read and check specs, offline"),
             CommandEntry("fmt", "fmt", "Rewrite specs in canonical form, comments kept"),
             CommandEntry("plan", "plan", "Show what apply would do and what it would cost"),

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from nodusctl.cli.registry import SECTIONS
 
-_HEAD = """Usage: nodusctl [--chdir DIR] [--color WHEN] COMMAND [ARGS]...
+_HEAD = """Usage: nodusctl [--chdir DIR] [--color WHEN] [--json-into FILE] COMMAND [ARGS]...
 
   Declarative machines for ML work. Write YAML; see a plan with what it will cost; apply it; get a machine you can ssh into, and an
   exact receipt. No server and no account: specs in files, state in a database beside them, providers as plugins.
 """
 
 _OPTIONS = """Options, before or after the command:
-  --chdir DIR   Look for the project from DIR instead of the current folder.
-  --color WHEN  auto, always or never.
-  -h, --help    This text; after a command, that command's own.
+  --chdir DIR       Look for the project from DIR instead of the current folder.
+  --color WHEN      auto, always or never.
+  --json-into FILE  Also write the lines of --json to FILE.
+  -h, --help        This text; after a command, that command's own.
 """
 
 _FOOT = """Try it:

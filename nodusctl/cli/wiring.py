@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
-from nodusctl.cli.output.colour import ColourChoice, wants_colour
+from nodusctl.cli.output.colour import ColourChoice
 from nodusctl.cli.output.protocol import Output
 from nodusctl.cli.surroundings import Surroundings
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from nodusctl.base.money import Money
     from nodusctl.cli.project import Project
     from nodusctl.cli.settings import Settings
+    from nodusctl.cli.source_places import SourcePlaces
     from nodusctl.engine.repricing import RateOf
     from nodusctl.executor.outside import Outside
     from nodusctl.plugins.plugins import Plugins
@@ -72,6 +74,9 @@ class Wiring:
         self._colour = colour
         self._paths: tuple[str, ...] = ()
         self._output: Output | None = None
+        self._reports: list[Output] = []
+        self._streams: list[Output] = []
+        self._files: list[TextIO] = []
         self._states: list[State] = []
         self._folders: list[TemporaryDirectory[str]] = []
 
@@ -93,24 +98,43 @@ class Wiring:
     def output(self, *, is_json: bool) -> Output:
         """The command's output; the first call decides its form."""
         if self._output is None:
-            self._output = self._make_output(is_json=is_json)
+            from nodusctl.cli.output.making import github_beside, is_github_run, main_output, with_beside
+
+            around = self.surroundings
+            main = main_output(around, self.wall, self._colour, is_json=is_json)
+            beside = [github_beside(around, self.source_places)] if is_github_run(around) else []
+            self._output = with_beside(main, (*self._reports, *self._streams, *beside))
         return self._output
 
-    def _make_output(self, *, is_json: bool) -> Output:
-        around = self.surroundings
-        if is_json:
-            from nodusctl.cli.output.json_lines import JsonOutput
+    def stream_into(self, path: Path) -> None:
+        """``--json-into``: from now on the JSON lines also go to this file. OSError where it can't be written."""
+        from nodusctl.cli.output.making import stream_beside
 
-            return JsonOutput(around.stdout, self.wall)
-        from nodusctl.cli.output.text import TextOutput
+        file = open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8")  # noqa: SIM115, PTH123
+        self._files.append(file)
+        self._streams.append(stream_beside(file, str(path), self.wall))
 
-        return TextOutput(
-            around.stdout,
-            around.stderr,
-            self.wall,
-            out_has_colour=wants_colour(self._colour, around.environment, is_terminal=around.stdout.isatty()),
-            err_has_colour=wants_colour(self._colour, around.environment, is_terminal=around.stderr.isatty()),
-        )
+    def report(self, command: str, **paths: str) -> None:
+        """Reports beside the output (``junit``, ``sarif``), before the first word; an empty path is none. UserError (64) as ReportFile."""
+        from nodusctl.cli.output.report_files import ReportFile
+
+        wanted = [(f"--{name}", path) for name, path in paths.items() if path]
+        self._reports += [ReportFile(option, self.start / path, command, self.source_places) for option, path in wanted]
+
+    @cached_property
+    def source_places(self) -> SourcePlaces:
+        """Where files that diagnostics name lie in their repository."""
+        from nodusctl.cli.source_places import SourcePlaces
+
+        return SourcePlaces(self._source_folders)
+
+    def _source_folders(self) -> tuple[Path, ...]:
+        from nodusctl.base.exits import UserError
+
+        try:
+            return (self.project.folder, self.start)
+        except UserError:
+            return (self.start,)
 
     # Time and identity
 
@@ -405,6 +429,9 @@ class Wiring:
             state.close()
         for folder in self._folders:
             folder.cleanup()
+        for file in self._files:
+            with suppress(OSError):
+                file.close()
 
 
 def _moment(text: str) -> datetime:

@@ -10,9 +10,11 @@ from nodusctl.base.diagnostics import Diagnostic, error, warning
 from nodusctl.base.exits import UserError
 from nodusctl.engine.checkup import Area, HostFacts, clock_findings
 from nodusctl.engine.locking import lock_words, unlock_words
+from nodusctl.engine.state_keys import unvouched
 from nodusctl.ledger.checks import unsound
 from nodusctl.ports.claims import Claims, Liveness, LockFacts
 from nodusctl.ports.journal import Journal
+from nodusctl.ports.keys import StateKeys
 
 _OLD_LOCK = timedelta(minutes=10)
 
@@ -41,6 +43,17 @@ def state_areas(*, journal: Journal, claims: Claims, host: HostFacts, has_own_ti
     for last in operations:
         findings = tuple(clock_findings(host, last_operation=last.at))
         yield Area(kind="state", name="last operation", note=f"{last.at:%Y-%m-%dT%H:%M:%SZ}", findings=findings)
+
+
+def member_areas(keys: StateKeys) -> Iterator[Area]:
+    """Who has the key of a state that several people share; nothing for one with a single key, or that can't be read."""
+    try:
+        members = keys.members()
+    except UserError:
+        return  # that it can't be read, or its key is missing, is a finding of its own
+    if members:
+        people = [one.name for one in members if not one.is_recovery]
+        yield Area(kind="state", name="members", note=", ".join(people), findings=unvouched(members))
 
 
 def _lock_note(lock: LockFacts | None) -> str:

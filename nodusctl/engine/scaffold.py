@@ -5,6 +5,7 @@ The Workspace asks for what any computer has, so that ``plan`` right after works
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from nodusctl.base.diagnostics import error
 from nodusctl.base.exits import UserError
+from nodusctl.engine.ci_workflow import WorkflowForge, workflow_for
 
 SCHEMAS = "https://nodus.dev/schemas/nodusctl"
 IGNORED = (".nodus/", "*.nodusplan")
@@ -78,11 +80,12 @@ class Fate(StrEnum):
     WRITTEN = "written"
     EXTENDED = "extended"
     THERE = "already there"
+    LEFT_OUT = "left out: a workflow can't hold this folder's name"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaffoldedFile:
-    """One file of the scaffold; ``name`` is relative to the project."""
+    """One file of the scaffold; ``name`` is relative to the project, and may lie above it where it is the repository's."""
 
     name: str
     fate: Fate
@@ -93,11 +96,11 @@ def project_name(folder: Path) -> str:
     return _NOT_A_NAME.sub("-", folder.name.lower()).strip("-")[:_LONGEST_NAME].strip("-") or "lab"
 
 
-def scaffold(folder: Path) -> tuple[ScaffoldedFile, ...]:
-    """Write what is missing. UserError where the folder can't be written; files that exist stay byte for byte."""
+def scaffold(folder: Path, forge: WorkflowForge | None = None) -> tuple[ScaffoldedFile, ...]:
+    """Write what is missing, with the workflow of ``forge``. UserError where that can't be; files that exist stay byte for byte."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return tuple(_write(folder))
+        return (*_write(folder), _write_workflow(folder, forge))
     except OSError as fault:
         detail = f"{fault.filename or folder}: {fault.strerror}."
         raise UserError(error("Invalid", "The project can't be written there", detail, "Name a folder you may write to.")) from None
@@ -108,6 +111,15 @@ def _write(folder: Path) -> Iterator[ScaffoldedFile]:
     for path, text in (("nodusctl.yaml", _PROJECT), ("lab.yaml", _LAB), ("lab-home.yaml", _HOME)):
         yield ScaffoldedFile(name=path, fate=_write_new(folder / path, text.format(schemas=SCHEMAS, name=name)))
     yield ScaffoldedFile(name=".gitignore", fate=_ignore(folder / ".gitignore"))
+
+
+def _write_workflow(folder: Path, forge: WorkflowForge | None) -> ScaffoldedFile:
+    workflow = workflow_for(folder, forge)
+    if workflow is None:
+        return ScaffoldedFile(name="CI workflow", fate=Fate.LEFT_OUT)
+    workflow.path.parent.mkdir(parents=True, exist_ok=True)
+    name = os.path.relpath(workflow.path, folder.resolve())
+    return ScaffoldedFile(name=name, fate=_write_new(workflow.path, workflow.text))
 
 
 def _write_new(path: Path, text: str) -> Fate:

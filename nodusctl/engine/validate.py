@@ -16,11 +16,12 @@ from nodusctl.state.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validation:
-    """What was found. ``counts`` is objects by kind (``workspace``)."""
+    """What was found. ``counts`` is objects by kind (``workspace``), ``names`` the files that hold them."""
 
     diagnostics: tuple[Diagnostic, ...]
     counts: Mapping[str, int]
     files: int
+    names: tuple[str, ...] = ()
 
     @property
     def is_valid(self) -> bool:
@@ -38,4 +39,5 @@ def validate(
         diagnostics=(*specs.diagnostics, *((empty,) if empty is not None else ())),
         counts=Counter(one.address.kind for one in specs.resources),
         files=specs.files,
+        names=tuple(sorted({one.source for one in specs.resources})),
     )

@@ -1,4 +1,4 @@
-"""What a command found, for programs that collect findings: diagnostics said on the way, and a plan's reasons and warnings as diagnostics."""
+"""What a command found, for programs that collect findings: what was said on the way, and a plan's reasons and warnings as diagnostics."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Diagnostics as GitHub's workflow commands, so that they stand beside the lines of a pull request; and text that can't be one.
 
-A runner reads every line of stdout and stderr: one that begins with ``::`` (blanks before it don't count), and ``##[`` anywhere in a line, is
-a command to it (docs.github.com "Workflow commands", actions/runner ``ActionCommand``). What a stranger's pull request or a provider wrote
-must never be one: it could set outputs of a step, or turn later commands off.
+A runner reads every line of stdout and stderr: one that begins with ``::`` (blanks before it don't count), and ``##[`` anywhere in a line,
+is a command to it (docs.github.com "Workflow commands", actions/runner ``ActionCommand``). What a stranger's pull request or a provider
+wrote must never be one: it could set outputs of a step, or turn later commands off.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from nodusctl.base.diagnostics import Diagnostic, Severity
 from nodusctl.base.redaction import clean
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
-_BEGINS = re.compile(r"^(\s*)::", re.MULTILINE)
+_BEGINS = re.compile(r"((?:^|\r)\s*)::", re.MULTILINE)
 _GAP = "\u200b"
 
 
@@ -26,14 +26,14 @@ def annotation(diagnostic: Diagnostic, file: str = "") -> str:
 
 
 def harmless(text: str) -> str:
-    """``text`` without a line a runner would take for a command: an invisible character parts its first two colons."""
+    """``text`` without a line a runner would take for a command: an invisible character parts the colons. JSON keeps its meaning."""
     parted = _BEGINS.sub(rf"\1:{_GAP}:", text) if "::" in text else text
-    return parted.replace("##[", f"#{_GAP}#[")
+    return harmless_json(parted) if text.startswith(("{", "[")) else parted.replace("##[", f"#{_GAP}#[")
 
 
-def harmless_json(line: str) -> str:
-    """A line of JSON that means the same; it begins with a brace, so only ``##[`` could be a command."""
-    return line.replace("##[", "\\u0023#[")
+def harmless_json(text: str) -> str:
+    """JSON that means the same; its lines begin with a brace or a quote, so only ``##[`` could be a command."""
+    return text.replace("##[", "\\u0023#[")
 
 
 def _message(diagnostic: Diagnostic) -> str:

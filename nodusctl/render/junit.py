@@ -31,13 +31,16 @@ def junit_text(found: Findings, path_of: Callable[[str], str] = str) -> str:
     root = Xml.Element("testsuites", {"name": "nodusctl", **counts})
     suite = Xml.SubElement(root, "testsuite", {"name": whole, **counts, "skipped": "0", "time": "0"})
     for name, case in cases.items():
-        _add_case(suite, found.command, name, case)
+        place = {"file": _writable(name)} if name != whole else {}
+        element = Xml.SubElement(
+            suite, "testcase", {"classname": f"nodusctl.{found.command}", "name": _writable(name), **place, "time": "0"}
+        )
+        _fill(element, case)
     Xml.indent(root)
-    return Xml.tostring(root, encoding="unicode", xml_declaration=False).join(('<?xml version="1.0" encoding="UTF-8"?>\n', "\n"))
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{Xml.tostring(root, encoding="unicode")}\n'
 
 
-def _add_case(suite: Xml.Element, command: str, name: str, said: Sequence[Diagnostic]) -> None:
-    case = Xml.SubElement(suite, "testcase", {"classname": f"nodusctl.{command}", "name": _writable(name), "file": _writable(name), "time": "0"})
+def _fill(case: Xml.Element, said: Sequence[Diagnostic]) -> None:
     errors = [one for one in said if one.is_error]
     others = [one for one in said if not one.is_error]
     if errors:

@@ -1,4 +1,4 @@
-"""What became of each object of an apply, as text and as JSON."""
+"""What became of each object of an apply, as text, as Markdown and as JSON."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import Any
 
 from nodusctl.engine.applying import ApplyResult
 from nodusctl.executor.runs import ObjectOutcome
+from nodusctl.render.comment_text import block_lines, fenced
 from nodusctl.render.counting import counted
-from nodusctl.render.style import Style
+from nodusctl.render.style import PLAIN, Style
 
 
 def outcomes_text(result: ApplyResult, style: Style) -> str:
@@ -45,6 +46,12 @@ def outcomes_document(result: ApplyResult) -> dict[str, Any]:
             for reason in result.skipped
         ],
     }
+
+
+def outcomes_markdown(result: ApplyResult) -> str:
+    """The text as a block of its own, for a page beside a log; empty where there is nothing to tell."""
+    text = outcomes_text(result, PLAIN)
+    return "\n".join(fenced(block_lines([text]), language="text")) if text else ""
 
 
 def _line(outcome: ObjectOutcome, style: Style) -> str:

@@ -1,7 +1,7 @@
 """Findings as SARIF 2.1.0 (OASIS, docs.oasis-open.org/sarif/sarif/v2.1.0): what code scanning and editors read.
 
-The surprise: a finding without a file (a provider that isn't ready) is a result without a location, which the standard allows and GitHub's
-code scanning doesn't show; so its place is the project file there.
+The surprise: a finding without a file (a provider that isn't ready) has its place in the project file, because GitHub's code scanning takes
+no result without one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from nodusctl.render.findings import Findings
 from nodusctl.render.redacted import redacted
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-HELP = "https://nodus.dev/errors/"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 _PROJECT_FILE = "nodusctl.yaml"
 
@@ -31,7 +30,7 @@ def sarif_document(found: Findings, path_of: Callable[[str], str] = str) -> dict
             "driver": {
                 "name": "nodusctl",
                 "semanticVersion": __version__,
-                "rules": [{"id": code, "helpUri": f"{HELP}{code}"} for code in codes],
+                "rules": [{"id": code} for code in codes],
             }
         },
         "automationDetails": {"id": f"nodusctl/{found.command}/"},
@@ -44,7 +43,7 @@ def sarif_document(found: Findings, path_of: Callable[[str], str] = str) -> dict
 
 def _result(one: Diagnostic, rule: int, path_of: Callable[[str], str]) -> dict[str, Any]:
     parts = [f"{one.summary.rstrip('.')}.", one.detail, f"Fix: {one.fix}" if one.fix else ""]
-    result: dict[str, Any] = {
+    return {
         "ruleId": one.code,
         "ruleIndex": rule,
         "level": _LEVELS[one.severity],
@@ -52,7 +51,6 @@ def _result(one: Diagnostic, rule: int, path_of: Callable[[str], str]) -> dict[s
         "locations": [_location(one, path_of)],
         "partialFingerprints": {"nodusctl/v1": _fingerprint(one)},
     }
-    return result
 
 
 def _location(one: Diagnostic, path_of: Callable[[str], str]) -> dict[str, Any]:

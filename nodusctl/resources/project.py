@@ -78,7 +78,9 @@ class ProjectSettings(SpecModel):
     """The keys of nodusctl.yaml."""
 
     project: Name = spec_field("Name of the project: the namespace of its objects.", "default")
-    state: Text = spec_field("Where the state is kept.", DEFAULT_STATE, min_length=1)
+    state: Text = spec_field(
+        "Where the state is kept: sqlite:///PATH, or postgresql://USER@HOST/DATABASE for a team.", DEFAULT_STATE, min_length=1
+    )
     specs: tuple[Text, ...] = spec_field("Globs of the files that hold objects.", DEFAULT_GLOBS, min_length=1)
     providers: dict[Name, ProviderEntry] | None = spec_field("Provider instances by name; left out, the provider local.")
     lease_term: Annotated[Duration, duration_between("1h", "72h")] = spec_field(

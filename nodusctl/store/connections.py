@@ -22,6 +22,7 @@ from sqlalchemy.exc import DatabaseError, IntegrityError
 
 from nodusctl.base.clock import Wall
 from nodusctl.store import faults, migrating
+from nodusctl.store.backups import Backups
 from nodusctl.store.channels import Channel, open_reader, open_writer
 from nodusctl.store.location import prepare_folder
 from nodusctl.store.revision import REVISION
@@ -31,10 +32,10 @@ T = TypeVar("T")
 
 
 class Database:
-    """The file at ``path``; opened when first needed."""
+    """The file at ``path``; opened when first needed. Before its schema is brought up the state is kept among ``backups``."""
 
-    def __init__(self, path: Path, wall: Wall, *, is_read_only: bool) -> None:
-        self.path, self.is_read_only, self._wall = path, is_read_only, wall
+    def __init__(self, path: Path, wall: Wall, *, is_read_only: bool, backups: Backups | None = None) -> None:
+        self.path, self.is_read_only, self._wall, self._backups = path, is_read_only, wall, backups
         self._writer: Channel | None = None
         self._idle_readers: list[Channel] = []
         self._writing = threading.Lock()
@@ -143,7 +144,7 @@ class Database:
             case "empty":
                 migrating.create(connection)
             case "older":
-                migrating.upgrade(connection)
+                migrating.upgrade_kept(connection, self._backups, self._wall.now())
 
     def _standing(self, connection: Connection) -> str:
         """empty, current or older; UserError for a newer schema and for tables of somebody else."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from nodusctl.store.faults import bad_url, not_usable
 
 _SCHEME = "sqlite:///"
-_OWN_FOLDER = ".nodus"
+OWN_FOLDER, BACKUPS = ".nodus", "backups"
 
 
 def path_of(url: str, root: Path) -> Path:
@@ -34,5 +34,5 @@ def prepare_folder(path: Path) -> None:
     folder = path.parent
     folder.mkdir(parents=True, exist_ok=True)
     ignore = folder / ".gitignore"
-    if folder.name == _OWN_FOLDER and not ignore.exists():
+    if folder.name == OWN_FOLDER and not ignore.exists():
         ignore.write_text("*\n")

@@ -6,6 +6,7 @@ transaction: a killed upgrade leaves the old schema.
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ from nodusctl.store.schema import METADATA, VERSION
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
+
+    from nodusctl.store.backups import Backups
 
 SCRIPTS = Path(__file__).parent / "migrations"
 _TABLES = {
@@ -53,12 +56,23 @@ def is_known(revision: str) -> bool:
         return False
 
 
-def upgrade(connection: Connection) -> None:
-    """Run the revisions that are missing."""
+def upgrade(connection: Connection, revision: str = "head") -> None:
+    """Run the revisions that are missing, up to ``revision``."""
     from alembic import command
 
-    command.upgrade(_configuration(connection), "head")
+    command.upgrade(_configuration(connection), revision)
     _tell_writers(connection)
+
+
+def upgrade_kept(connection: Connection, backups: Backups | None, at: datetime) -> None:
+    """The same, once the state is kept as it is: an upgrade goes one way only."""
+    from nodusctl.store import pulling
+
+    if backups is not None:
+        state = pulling.pull(connection, by="nodusctl", at=at)
+        if state.identity.lineage:
+            backups.keep(state, "before-upgrade")
+    upgrade(connection)
 
 
 def _tell_writers(connection: Connection) -> None:

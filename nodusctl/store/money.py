@@ -39,10 +39,11 @@ def append(connection: Connection, entries: Iterable[Entry]) -> None:
         return
     rows = [{"id": e.id, "object_uid": e.object_uid, "attempt_uid": e.attempt_uid, "body": encode(e)} for e in cleaned]
     _ADD_ENTRY.change_each(connection, rows)
-    _ADD_POSTING.change_each(connection, [row for entry in cleaned for row in _posting_rows(entry)])
+    _ADD_POSTING.change_each(connection, [row for entry in cleaned for row in posting_rows(entry)])
 
 
-def _posting_rows(entry: Entry) -> list[dict[str, object]]:
+def posting_rows(entry: Entry) -> list[dict[str, object]]:
+    """The rows beside an entry, which are what is summed."""
     return [
         {
             "entry_id": entry.id,

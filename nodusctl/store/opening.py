@@ -17,12 +17,14 @@ from nodusctl.ports.claims import Claims, Holder
 from nodusctl.ports.journal import Journal
 from nodusctl.ports.keys import StateKeys
 from nodusctl.ports.passes import Passes
+from nodusctl.ports.pulled import StateCopies
 from nodusctl.store.holders import this_holder
-from nodusctl.store.location import is_missing, path_of
+from nodusctl.store.location import BACKUPS, OWN_FOLDER, is_missing, path_of
 from nodusctl.store.postgres_place import PostgresPlace, is_postgres, require_driver
 from nodusctl.store.sealing import KeyMaterial, Vault
 
 if TYPE_CHECKING:
+    from nodusctl.store.backups import Backups
     from nodusctl.store.databases import Database
 
 
@@ -34,6 +36,7 @@ class State:
     claims: Claims
     passes: Passes
     keys: StateKeys
+    copies: StateCopies
     path: Path | None
     close: Callable[[], None]
 
@@ -55,18 +58,28 @@ def open_state(
     """
     holder = holder or this_holder(holder_command)
     if is_postgres(url):
-        return _postgres(url, key, wall, holder, read_only=read_only)
+        return _postgres(url, root, key, wall, holder, read_only=read_only)
     path = path_of(url, root)
     if read_only and is_missing(path):
         return _empty(path, url, key, wall, holder)
     return _sqlite(path, url, key, wall, holder, read_only=read_only)
 
 
-def state_in(database: Database, *, place: Mapping[str, str], key: KeyMaterial, wall: Wall, holder: Holder, path: Path | None) -> State:
+def state_in(
+    database: Database,
+    *,
+    place: Mapping[str, str],
+    key: KeyMaterial,
+    wall: Wall,
+    holder: Holder,
+    backups: Backups,
+    path: Path | None = None,
+) -> State:
     """The state in ``database``; ``wall`` is the time its claims and locks go by, ``place`` what its facts say of where it is."""
     from nodusctl.store.key_keeping import KeyKeeper
     from nodusctl.store.passes import TablePasses
     from nodusctl.store.table_claims import TableClaims
+    from nodusctl.store.table_copies import TableCopies
     from nodusctl.store.table_journal import TableJournal
     from nodusctl.store.table_keys import TableKeyedStore
 
@@ -76,6 +89,7 @@ def state_in(database: Database, *, place: Mapping[str, str], key: KeyMaterial, 
         claims=TableClaims(database, wall, holder),
         passes=TablePasses(database),
         keys=KeyKeeper(TableKeyedStore(database), vault),
+        copies=TableCopies(database, backups, wall),
         path=path,
         close=database.close,
     )
@@ -83,26 +97,39 @@ def state_in(database: Database, *, place: Mapping[str, str], key: KeyMaterial, 
 
 def _empty(path: Path, url: str, key: KeyMaterial, wall: Wall, holder: Holder) -> State:
     from nodusctl.store.memory import MemoryState
+    from nodusctl.store.no_copies import NoCopies
 
     memory = MemoryState(key=key, wall=wall, place={"url": url, "path": str(path)}, is_read_only=True)
-    return State(journal=memory.journal, claims=memory.claims(holder), passes=memory.passes, keys=memory.keys, path=path, close=_nothing)
+    return State(
+        journal=memory.journal,
+        claims=memory.claims(holder),
+        passes=memory.passes,
+        keys=memory.keys,
+        copies=NoCopies(path.parent / BACKUPS),
+        path=path,
+        close=_nothing,
+    )
 
 
 def _sqlite(path: Path, url: str, key: KeyMaterial, wall: Wall, holder: Holder, *, read_only: bool) -> State:
+    from nodusctl.store.backups import Backups
     from nodusctl.store.connections import Database
 
-    database = Database(path, wall, is_read_only=read_only)
-    return state_in(database, place={"url": url, "path": str(path)}, key=key, wall=wall, holder=holder, path=path)
+    backups = Backups(path.parent / BACKUPS)
+    database = Database(path, wall, is_read_only=read_only, backups=backups)
+    return state_in(database, place={"url": url, "path": str(path)}, key=key, wall=wall, holder=holder, backups=backups, path=path)
 
 
-def _postgres(url: str, key: KeyMaterial, wall: Wall, holder: Holder, *, read_only: bool) -> State:
+def _postgres(url: str, root: Path, key: KeyMaterial, wall: Wall, holder: Holder, *, read_only: bool) -> State:
     place = PostgresPlace(url, f"{holder.user}@{holder.host} {holder.command}")
     require_driver()
+    from nodusctl.store.backups import Backups
     from nodusctl.store.postgres_database import PostgresDatabase, ServerWall
 
-    database = PostgresDatabase(place, wall, is_read_only=read_only)
+    backups = Backups(root / OWN_FOLDER / BACKUPS)
+    database = PostgresDatabase(place, wall, is_read_only=read_only, backups=backups)
     shared = ServerWall(wall, database.ahead)
-    return state_in(database, place={"url": place.shown}, key=key, wall=shared, holder=holder, path=None)
+    return state_in(database, place={"url": place.shown}, key=key, wall=shared, holder=holder, backups=backups)
 
 
 def _nothing() -> None:

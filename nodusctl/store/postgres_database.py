@@ -22,6 +22,7 @@ from sqlalchemy.exc import DBAPIError
 
 from nodusctl.base.clock import Wall
 from nodusctl.store import faults, migrating, postgres_faults
+from nodusctl.store.backups import Backups
 from nodusctl.store.postgres_channel import CommitLost, PostgresChannel
 from nodusctl.store.postgres_place import PostgresPlace
 from nodusctl.store.revision import REVISION
@@ -35,10 +36,10 @@ _OURS = frozenset({VERSION.name, STATE.name, JOURNAL.name})
 
 
 class PostgresDatabase:
-    """The tables at ``place``; connected when first needed."""
+    """The tables at ``place``; connected when first needed. Before they are brought up the state is kept among ``backups``."""
 
-    def __init__(self, place: PostgresPlace, wall: Wall, *, is_read_only: bool) -> None:
-        self._place, self._wall, self.is_read_only = place, wall, is_read_only
+    def __init__(self, place: PostgresPlace, wall: Wall, *, is_read_only: bool, backups: Backups | None = None) -> None:
+        self._place, self._wall, self.is_read_only, self._backups = place, wall, is_read_only, backups
         self._writer: PostgresChannel | None = None
         self._idle_readers: list[PostgresChannel] = []
         self._writing = threading.RLock()
@@ -138,7 +139,7 @@ class PostgresDatabase:
                 case "older":
                     # Nobody writes from here to the commit: whoever waits for a turn finds the new revision in it.
                     connection.exec_driver_sql("UPDATE turns SET commits = commits + 1")
-                    migrating.upgrade(connection)
+                    migrating.upgrade_kept(connection, self._backups, self._wall.now())
         self._is_current = True
 
     def _opened_writer(self) -> PostgresChannel:

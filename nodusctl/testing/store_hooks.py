@@ -22,6 +22,7 @@ from nodusctl.ledger.entries import AVAILABLE, Entry, EntryKind, Posting, charge
 from nodusctl.ports.claims import Claims, Holder
 from nodusctl.ports.journal import Claim, Consumption, Journal, Opening
 from nodusctl.ports.keys import StateKeys
+from nodusctl.ports.pulled import PulledState, Replacement
 from nodusctl.state.records import PutRecord, Record
 from nodusctl.store.holders import this_holder
 from nodusctl.store.sealing import KeyMaterial
@@ -97,6 +98,22 @@ class StoreHooks:
     def store(self, tmp_path: Path) -> StoreUnderTest:
         """A fresh store."""
         return self.make_store(tmp_path, MovedWall())
+
+
+def a_replacement(state: PulledState, number: int = 1) -> Replacement:
+    """Puts ``state`` in the place of whatever is there, at its own serial."""
+    return Replacement(
+        state=state,
+        check=lambda present: None,
+        serial=lambda present: state.identity.serial,
+        command="nodusctl state push",
+        by="ada@lab1",
+        at=NOON,
+        operation_id=f"push-{number}",
+        code="StatePushed",
+        message="ada@lab1 pushed a state.",
+        why="before-push",
+    )
 
 
 def a_record(name: str = "lab", **changes: Any) -> Record:

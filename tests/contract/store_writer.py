@@ -14,7 +14,7 @@ from nodusctl.ports.journal import Closing, Stale
 from nodusctl.ports.keys import KeyChange
 from nodusctl.store.opening import State, open_state
 from nodusctl.store.sealing import KeyMaterial
-from nodusctl.testing.store_hooks import LIMIT, NOON, STATE_KEY, a_capture, a_consumption, an_opening
+from nodusctl.testing.store_hooks import LIMIT, NOON, STATE_KEY, a_capture, a_consumption, a_replacement, an_opening
 
 TURNS = 15
 
@@ -84,8 +84,20 @@ def rotate(root: Path) -> None:
         state.keys.rotate(KeyChange(by="ada@lab1", at=NOON))
 
 
+def push(root: Path) -> None:
+    """Two kept states, in turns."""
+    state = opened(root)
+    files = [state.copies.read(root / name) for name in ("first.json", "second.json")]
+    print("working", flush=True)
+    give_up_at, turn = time.monotonic() + 60, 0
+    while time.monotonic() < give_up_at:
+        turn += 1
+        state.copies.replace(a_replacement(files[turn % 2], turn))
+
+
 if __name__ == "__main__":
     acts = {
+        "push": push,
         "rotate": rotate,
         "read-nothing": read_nothing,
         "open-and-hang": open_and_hang,

@@ -23,6 +23,7 @@ from nodusctl.store import channels
 from nodusctl.store.holders import this_holder
 from nodusctl.store.light_passes import LightPasses, passes_beside
 from nodusctl.store.memory import MemoryState
+from nodusctl.store.no_copies import NoCopies
 from nodusctl.store.opening import State, open_state
 from nodusctl.store.revision import PASSES_KEPT
 from nodusctl.store.sealing import KeyMaterial
@@ -75,7 +76,15 @@ def seen(request: pytest.FixtureRequest, tmp_path: Path) -> Seen:
     if request.param == "memory":
         memory, nowhere = MemoryState(key=KEY, wall=MovedWall()), tmp_path / "nowhere"
         claims = memory.claims(this_holder("nodusctl tick"))
-        state = State(journal=memory.journal, claims=claims, passes=memory.passes, keys=memory.keys, path=nowhere, close=lambda: None)
+        state = State(
+            journal=memory.journal,
+            claims=claims,
+            passes=memory.passes,
+            keys=memory.keys,
+            copies=NoCopies(nowhere),
+            path=nowhere,
+            close=lambda: None,
+        )
         return Seen(state, memory.passes)
     state = opened(tmp_path)
     return Seen(state, passes_beside(URL, tmp_path, never) if request.param == "light" else state.passes)

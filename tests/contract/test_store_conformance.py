@@ -11,6 +11,7 @@ import pytest
 from support.postgres import Server
 
 from nodusctl.ports.claims import Holder
+from nodusctl.store.backups import Backups
 from nodusctl.store.holders import this_holder
 from nodusctl.store.memory import MemoryState
 from nodusctl.store.opening import State, open_state, state_in
@@ -62,7 +63,7 @@ class TestPostgres(StoreConformance):
             # By the suite's wall, which stands still, and not by the server's time as ``open_state`` would.
             database = PostgresDatabase(place, wall, is_read_only=False)
             me = holder or this_holder("nodusctl apply")
-            state = state_in(database, place={"url": place.shown}, key=key, wall=wall, holder=me, path=None)
+            state = state_in(database, place={"url": place.shown}, key=key, wall=wall, holder=me, backups=Backups(tmp_path / "backups"))
             self.states.append(state)
             return state
 

@@ -26,8 +26,8 @@ from nodusctl.engine import verbs
 from nodusctl.engine.applying import ApplyResult, ApplySettings, apply_plan
 from nodusctl.engine.budget_room import BudgetRoom
 from nodusctl.engine.current_rates import CurrentRates
-from nodusctl.engine.findings import Fault
 from nodusctl.engine.extending import Extended, extend
+from nodusctl.engine.findings import Fault
 from nodusctl.engine.homes import plan_home_change
 from nodusctl.engine.market import configured_rates
 from nodusctl.engine.passes import Ticker, TickResult

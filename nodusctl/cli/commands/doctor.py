@@ -18,7 +18,7 @@ from nodusctl.cli.ticker_warning import ticker_warning
 from nodusctl.cli.wiring import Wiring
 from nodusctl.engine.checkup import Area, host_areas, mended
 from nodusctl.engine.checkup_providers import provider_areas
-from nodusctl.engine.checkup_state import state_areas
+from nodusctl.engine.checkup_state import member_areas, state_areas
 from nodusctl.render.checkups import checkup_document, checkup_text
 
 
@@ -55,6 +55,7 @@ def _areas(wiring: Wiring, wanted: str) -> Iterator[Area]:
         yield Area(kind="project", name=project.name, note=str(project.folder) + ("" if project.has_file else ", without a nodusctl.yaml"))
         has_own_time = not isinstance(wiring.clock, SystemClock)
         yield from state_areas(journal=wiring.journal, claims=wiring.claims, host=facts, has_own_time=has_own_time)
+        yield from member_areas(wiring.reading.keys)
         yield from _ticker_areas(wiring)
     types = {one.name: one.type for one in project.file.providers}
     yield from provider_areas(wiring.plugins, types, wanted)

@@ -20,13 +20,14 @@ from nodusctl.cli.options import (
     CiOption,
     FilesOption,
     JsonOption,
+    JUnitOption,
     PathsArgument,
     PruneOption,
     RestartOption,
+    SarifOption,
     TargetOption,
     wiring_of,
 )
-from nodusctl.cli.output.protocol import Output
 from nodusctl.cli.planning import fresh_plan, say_lock, say_plan
 from nodusctl.cli.ticker_warning import say_no_ticker
 from nodusctl.cli.wiring import Wiring
@@ -67,11 +68,14 @@ def plan(
     base: BaseOption = "",
     accepts_base_moved: AcceptBaseMovedOption = False,
     is_ci: CiOption = False,
+    junit: JUnitOption = "",
+    sarif: SarifOption = "",
 ) -> ExitCode:
     """Compare the files with the state: changes, cost (p50, p90, at most), everything that would block an apply."""
     from nodusctl.engine.plan_files import save_plan
 
     wiring = wiring_of(context)
+    wiring.report("plan", junit=junit, sarif=sarif)
     wiring.select([*(paths or ()), *(files or ())])
     output = wiring.output(is_json=is_json)
     request = PlanRequest(
@@ -86,7 +90,7 @@ def plan(
         is_ci=says_ci(wiring, flag=is_ci),
     )
     file = snapshot_of(wiring, snapshot, is_offline=is_offline)
-    made = _made(wiring, replace(request, is_offline=request.is_offline and file is None), file, base, output)
+    made = _made(wiring, replace(request, is_offline=request.is_offline and file is None), file, base, out)
     if out:
         path = wiring.start / out
         try:
@@ -97,15 +101,16 @@ def plan(
     return made.exit_code(is_detailed=is_detailed)
 
 
-def _made(wiring: Wiring, request: PlanRequest, snapshot: Path | None, base: str, output: Output) -> Plan:
+def _made(wiring: Wiring, request: PlanRequest, snapshot: Path | None, base: str, out: str) -> Plan:
     """The plan, said; from a snapshot nothing of the state is looked at."""
+    output = wiring.output(is_json=False)
     if snapshot is not None:
         made = plan_from_snapshot(wiring, request, snapshot, base)
-        say_plan(made, wiring, output)
+        say_plan(made, wiring, output, out)
         return made
     say_lock(wiring, output)
     made = fresh_plan(wiring, request, base)
-    say_plan(made, wiring, output)
+    say_plan(made, wiring, output, out)
     say_no_ticker(wiring, output)
     return made
 

@@ -8,9 +8,10 @@ import typer
 
 from nodusctl.base.diagnostics import Diagnostic, warning
 from nodusctl.base.exits import ExitCode
-from nodusctl.cli.app import family
+from nodusctl.cli.app import PlainCommand, family
 from nodusctl.cli.apply_settings import apply_settings
 from nodusctl.cli.commands import state_keys
+from nodusctl.cli.commands.state_copies import backup, pull, push, restore
 from nodusctl.cli.commands.state_snapshot import snapshot
 from nodusctl.cli.options import JsonOption, LockTimeoutOption, YesOption, wiring_of
 from nodusctl.cli.prompt import agrees, require_answerable
@@ -19,13 +20,13 @@ from nodusctl.engine.inspect_state import state_facts
 from nodusctl.engine.moving import MovableState, Move, Mover, carry_out_move, plan_move
 from nodusctl.render.state_facts import history_document, history_text, state_document, state_text
 
-app = family("The state: its history, its objects' names, who has its key.")
+app = family("The state: its history, its objects' names, its copies, who has its key.")
 app.add_typer(state_keys.app, name="keys")
 
 
 @app.callback()
 def _state() -> None:
-    """The state: its history, its objects' names, who has its key."""
+    """The state: its history, its objects' names, its copies, who has its key."""
 
 
 @app.command("show")
@@ -85,6 +86,10 @@ def mv(
 
 
 app.command("snapshot")(snapshot)
+
+
+for _copying in (pull, push, backup, restore):
+    app.command(_copying.__name__, cls=PlainCommand)(_copying)
 
 
 def _words(move: Move, verb: str) -> str:

@@ -8,7 +8,8 @@ import typer
 
 from nodusctl.base.exits import ExitCode
 from nodusctl.cli.app import one_command
-from nodusctl.cli.options import FilesOption, JsonOption, PathsArgument, wiring_of
+from nodusctl.cli.options import FilesOption, JsonOption, JUnitOption, PathsArgument, SarifOption, wiring_of
+from nodusctl.cli.output.protocol import Aside
 from nodusctl.cli.output.slow import told_when_slow
 from nodusctl.engine.validate import Validation
 from nodusctl.engine.validate import validate as check
@@ -22,9 +23,12 @@ def validate(
     files: FilesOption = None,
     skips_clock: Annotated[bool, typer.Option("--no-clock", help="Skip the rules that compare a time with now.")] = False,
     is_json: JsonOption = False,
+    junit: JUnitOption = "",
+    sarif: SarifOption = "",
 ) -> ExitCode:
     """Read and check specs, offline: every fault of every file at once, each with its place and its fix."""
     wiring = wiring_of(context)
+    wiring.report("validate", junit=junit, sarif=sarif)
     wiring.select([*(paths or ()), *(files or ())])
     output = wiring.output(is_json=is_json)
     project = wiring.project
@@ -38,7 +42,10 @@ def validate(
         )
     output.diagnose(found.diagnostics)
     output.result(
-        "result", lambda style: _summary(found), lambda: {"valid": found.is_valid, "files": found.files, "objects": dict(found.counts)}
+        "result",
+        lambda style: _summary(found),
+        lambda: {"valid": found.is_valid, "files": found.files, "objects": dict(found.counts)},
+        Aside(markdown=lambda: f"**nodusctl validate.** {_summary(found)}", files=lambda: found.names),
     )
     return ExitCode.DONE if found.is_valid else ExitCode.ERROR
 

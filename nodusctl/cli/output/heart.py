@@ -12,12 +12,12 @@ _PERIOD_SECONDS = 1.0
 
 
 @contextmanager
-def beating(progress: Progress) -> Iterator[Progress]:
+def beating(progress: Progress, *, period_seconds: float = _PERIOD_SECONDS) -> Iterator[Progress]:
     """Pulse ``progress`` from a thread until the block ends."""
     over = threading.Event()
 
     def beat() -> None:
-        while not over.wait(_PERIOD_SECONDS):
+        while not over.wait(period_seconds):
             progress.pulse()
 
     thread = threading.Thread(target=beat, name="progress-pulse", daemon=True)

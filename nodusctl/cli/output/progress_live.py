@@ -27,6 +27,7 @@ class LiveProgress:
         self._board = Board()
         self._lock = threading.RLock()
         self._live: Live | None = None
+        self._has_begun = False
 
     def report(self, report: ProgressReport) -> None:
         self._board.take(report, self._wall.monotonic())
@@ -34,9 +35,10 @@ class LiveProgress:
             self._draw(self._live or self._start())
 
     def pulse(self) -> None:
+        """Also after something else was said, which took the lines away: what is awaited is shown for as long as it is."""
         with self._lock:
-            if self._live is not None:
-                self._draw(self._live)
+            if self._has_begun and self._board.going():
+                self._draw(self._live or self._start())
 
     def close(self) -> None:
         """Stop drawing; nothing happens if drawing never began."""
@@ -52,6 +54,7 @@ class LiveProgress:
         console = Console(file=self._stream, force_terminal=True, no_color=not self._has_colour, highlight=False)
         self._live = Live(console=console, auto_refresh=False, transient=True)
         self._live.start()
+        self._has_begun = True
         return self._live
 
     def _draw(self, live: Live) -> None:

@@ -7,18 +7,26 @@ somebody quit ``less`` would be the worse bug.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import TextIO
 
+from nodusctl.base.diagnostics import Diagnostic, error
 from nodusctl.base.redaction import clean
 
 
 class CleanStream:
-    """Writes whole lines of redacted text; safe between threads."""
+    """Writes whole lines of redacted text; safe between threads.
 
-    def __init__(self, stream: TextIO) -> None:
+    ``fault`` is why writing ended where it was no reader's doing, such as a full disk. ``defused`` changes what a CI's runner would take
+    for a command.
+    """
+
+    def __init__(self, stream: TextIO, defused: Callable[[str], str] = str) -> None:
         self._stream = stream
         self._lock = threading.Lock()
         self._is_open = True
+        self._defused = defused
+        self.fault: OSError | None = None
 
     def isatty(self) -> bool:
         """True when a person is reading."""
@@ -26,7 +34,7 @@ class CleanStream:
 
     def line(self, text: str) -> None:
         """Write ``text`` and a line end."""
-        self.raw(clean(text) + "\n")
+        self.raw(self._defused(clean(text)) + "\n")
 
     def raw(self, text: str) -> None:
         """Write text that is already clean."""
@@ -38,3 +46,11 @@ class CleanStream:
                 self._stream.flush()
             except BrokenPipeError:
                 self._is_open = False
+            except OSError as fault:
+                self._is_open, self.fault = False, fault
+
+    def lost(self, name: str) -> tuple[Diagnostic, ...]:
+        """The error of a stream called ``name`` that stopped taking words."""
+        if self.fault is None:
+            return ()
+        return (error("OutputLost", "What was said could not all be written", f"{name}: {self.fault.strerror}."),)

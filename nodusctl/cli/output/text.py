@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TextIO
 
 from nodusctl.base.clock import Wall
 from nodusctl.base.diagnostics import Diagnostic, in_order
 from nodusctl.base.exits import ExitCode
-from nodusctl.cli.output.protocol import Document, Text
+from nodusctl.cli.output.protocol import NOTHING_BESIDE, Aside, Document, Text, code_with
 from nodusctl.cli.output.streams import CleanStream
 from nodusctl.render.diagnostics import diagnostic_text
 from nodusctl.render.style import Style
@@ -22,14 +22,23 @@ if TYPE_CHECKING:
 class TextOutput:
     """``has_colour`` is decided for each stream by itself: a piped stdout stays plain while stderr may be painted."""
 
-    def __init__(self, stdout: TextIO, stderr: TextIO, wall: Wall, *, out_has_colour: bool, err_has_colour: bool) -> None:
-        self._out, self._err, self._wall = CleanStream(stdout), CleanStream(stderr), wall
+    def __init__(
+        self,
+        stdout: TextIO,
+        stderr: TextIO,
+        wall: Wall,
+        *,
+        out_has_colour: bool,
+        err_has_colour: bool,
+        defused: Callable[[str], str] = str,
+    ) -> None:
+        self._out, self._err, self._wall = CleanStream(stdout, defused), CleanStream(stderr, defused), wall
         self._raw_err = stderr
         self._out_style = Style(has_colour=out_has_colour, width=_columns(stdout), has_blocks=_shows_blocks(stdout))
         self._err_style = Style(has_colour=err_has_colour, width=_columns(stderr))
         self._live: LiveProgress | None = None
 
-    def result(self, kind: str, text: Text, document: Document) -> None:
+    def result(self, kind: str, text: Text, document: Document, aside: Aside = NOTHING_BESIDE) -> None:
         self._settle()
         shown = text(self._out_style)
         if shown:
@@ -57,8 +66,13 @@ class TextOutput:
         self._live = LiveProgress(self._raw_err, self._wall, has_colour=self._err_style.has_colour)
         return self._live
 
-    def finish(self, code: ExitCode) -> None:
+    def finish(self, code: ExitCode) -> ExitCode:
         self._settle()
+        self.diagnose(self.lost())
+        return code_with(self.lost(), code)
+
+    def lost(self) -> tuple[Diagnostic, ...]:
+        return self._out.lost("stdout")
 
     def _settle(self) -> None:
         if self._live is not None:

@@ -31,7 +31,7 @@ def tree() -> object:
     ("line", "expected"),
     [
         ("versio", ["version"]),
-        ("state ", ["show", "history", "mv", "snapshot", "keys"]),
+        ("state ", ["show", "history", "mv", "snapshot", "pull", "push", "backup", "restore", "keys"]),
         ("apply --par", ["--parallelism"]),
         ("--color n", ["never"]),
         ("plan --color ", ["auto", "always", "never"]),

@@ -2,54 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import pty
-import select
 import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable
 
 import pytest
-from support.commands import STATE_KEY, CommandLine
-
-LIMIT_SECONDS = 60.0
-
-
-class Session:
-    """One ``nodusctl`` with a terminal of its own."""
-
-    def __init__(self, cli: CommandLine, *words: str) -> None:
-        self._ours, theirs = pty.openpty()
-        environment = {**os.environ, "NODUSCTL_STATE_KEY": STATE_KEY, "TERM": "xterm", "COLUMNS": "120"}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "nodusctl", *words], cwd=cli.folder, stdin=theirs, stdout=theirs, stderr=theirs, env=environment
-        )
-        os.close(theirs)
-        self.said = ""
-
-    def read_until(self, is_there: Callable[[str], bool]) -> None:
-        """Read until the words are there or the program ended."""
-        ends_at = time.monotonic() + LIMIT_SECONDS
-        while not is_there(self.said):
-            assert time.monotonic() < ends_at, self.said
-            if not select.select([self._ours], [], [], 1.0)[0]:
-                continue
-            try:
-                piece = os.read(self._ours, 65536)
-            except OSError:
-                return
-            self.said += piece.decode("utf-8", "replace")
-
-    def type(self, text: str) -> None:
-        """Type at its terminal."""
-        os.write(self._ours, text.encode())
-
-    def end(self) -> int:
-        """Read to the end; the exit code."""
-        self.read_until(lambda said: False)
-        return self.process.wait(LIMIT_SECONDS)
+from support.commands import CommandLine
+from support.terminal import Session
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])

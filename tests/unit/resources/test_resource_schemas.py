@@ -116,7 +116,7 @@ def test_a_schema_is_the_same_bytes_every_time(kind: str) -> None:
 
 
 def test_the_files_in_the_repository_are_current() -> None:
-    assert {path.name: path.read_text() for path in SCHEMAS.glob("*.json")} == dict(all_schemas())
+    assert {path.name: path.read_text() for path in SCHEMAS.glob("*.json") if path.name != "stream.json"} == dict(all_schemas())
 
 
 ACCEPTED = [

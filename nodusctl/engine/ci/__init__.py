@@ -1,0 +1,1 @@
+"""The CI workflows that ``init`` writes, as files of their forge with the names in capitals still to be filled in."""
