@@ -36,6 +36,7 @@ demo-cron: setup ## a real cron daemon starts and stops a Workspace by itself (a
 
 test: setup ## the whole test suite
 	@sh scripts/programs.sh "$(PROGRAMS)" tests
+	@sh scripts/libvirt_host.sh install
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
 test-gpu-host: setup ## what only a host with cards can show (HOST=qemu:///system IMAGE=/path/on/host.qcow2; see docs/libvirt.md)
@@ -51,6 +52,7 @@ lint: setup ## format, lint, types, import contracts, generated files current
 	$(BIN)/python scripts/make_schemas.py --check
 	$(BIN)/python scripts/make_plans.py --check
 	$(BIN)/python scripts/make_docs.py --check
+	$(BIN)/python scripts/make_ci.py --check
 
 check: lint ## what `lint` checks, and the fast tests
 	$(BIN)/python -m pytest -q -n auto --dist loadfile -m 'not slow and not local'
@@ -65,8 +67,9 @@ schemas: setup ## write schemas/
 plans: setup ## write plans/: the examples planned in a fixed world
 	$(BIN)/python scripts/make_plans.py
 
-docs: setup ## write the generated pages of docs/: commands, kinds, error codes
+docs: setup ## write the generated pages of docs/ (commands, kinds, error codes) and the workflows of examples/ci
 	$(BIN)/python scripts/make_docs.py
+	$(BIN)/python scripts/make_ci.py
 
 soak: setup ## random lives against every promise for an hour (SOAK=seconds), never the same
 	SOAK=$(or $(SOAK),3600) $(BIN)/python -m pytest -q tests/property/test_lives.py

@@ -36,9 +36,13 @@ class Interrupts:
         self._count = 0
 
     def interrupt(self) -> None:
-        """One more Ctrl-C (or SIGTERM); safe in a signal handler."""
-        self._count += 1
+        """One more Ctrl-C (or SIGTERM), and whoever waits is woken. Not in a signal handler: its thread may hold ``signal``'s lock."""
+        self.count_one()
         self.signal.set()
+
+    def count_one(self) -> None:
+        """Count it and wake nobody: safe in a signal handler."""
+        self._count += 1
 
     @property
     def is_soft(self) -> bool:

@@ -68,7 +68,7 @@ def _fields_as_json(value: Any) -> dict[str, Any]:
 
 @cache
 def _fields_of(wanted: Any) -> tuple[tuple[str, str, Any], ...]:
-    return tuple((f.name, _camel(f.name), _default(f)) for f in dataclasses.fields(wanted))
+    return tuple((f.name, camel(f.name), _default(f)) for f in dataclasses.fields(wanted))
 
 
 def _default(one: dataclasses.Field[Any]) -> Any:
@@ -77,7 +77,8 @@ def _default(one: dataclasses.Field[Any]) -> Any:
     return one.default
 
 
-def _camel(name: str) -> str:
+def camel(name: str) -> str:
+    """A field's name as it is written: ``rate_usd_per_hour`` is ``rateUSDPerHour``."""
     head, *rest = name.split("_")
     return head + "".join("USD" if word == "usd" else word.capitalize() for word in rest)
 
@@ -143,7 +144,7 @@ def _tuple_decoder(arguments: tuple[Any, ...]) -> Decoder:
 
 def _dataclass_decoder(wanted: Any) -> Decoder:
     hints = get_type_hints(wanted)
-    decoders = {_camel(f.name): (f.name, hints[f.name]) for f in dataclasses.fields(wanted)}
+    decoders = {camel(f.name): (f.name, hints[f.name]) for f in dataclasses.fields(wanted)}
 
     def read(document: Any) -> Any:
         unknown = set(document) - set(decoders)

@@ -14,6 +14,7 @@ from typing import Any
 from nodusctl.base.diagnostics import Diagnostic, error
 from nodusctl.base.exits import UserError
 from nodusctl.base.nearest import nearest
+from nodusctl.base.plugin_faults import PLUGIN_FAULTS
 from nodusctl.base.redaction import clean
 from nodusctl.plugins.discovery import Discovered, by_type, discover, installed_entry_points, kept_out, missing_extra
 from nodusctl.plugins.loading import loaded
@@ -121,6 +122,7 @@ class Plugins:
             extra = getattr(self.plugin_class(type_name), "extra", "")
             return UserError(missing_extra(type_name, extra, f"the module {fault.name}"))
         except Exception as fault:
+            PLUGIN_FAULTS.remember(fault)
             return UserError(_not_opened(instance, fault))
 
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar
 
 from nodusctl.base.diagnostics import Diagnostic, error
 from nodusctl.base.exits import UserError
+from nodusctl.base.plugin_faults import PLUGIN_FAULTS
 from nodusctl.base.redaction import clean
 from nodusctl.provider.agent import AgentAnswer, AgentRequest
 from nodusctl.provider.contract import (
@@ -52,6 +53,7 @@ def safely(call: Callable[[], Reply[T]]) -> Reply[T]:
     except UserError as fault:
         return Unknown(clean("; ".join(f"{one.summary} {one.detail}".strip() for one in fault.diagnostics)))
     except Exception as fault:
+        PLUGIN_FAULTS.remember(fault)
         return Unknown(clean(f"{type(fault).__name__}: {fault}"))
     match reply:
         case Done():
@@ -189,5 +191,6 @@ class SafeCheck:
         try:
             return self._plugin.check()
         except Exception as fault:
+            PLUGIN_FAULTS.remember(fault)
             detail = clean(f"Provider {self._instance}: {type(fault).__name__}: {fault}.")
             return (error("ProviderNotReady", "A provider's own check failed.", detail, "Report it to the plugin's author."),)
