@@ -27,7 +27,7 @@ $(READY): pyproject.toml
 programs: ## install or unpack sshd and what else local machines need
 	@sh scripts/programs.sh "$(PROGRAMS)"
 
-demo: setup programs ## plan, apply, use, stop, start and remove examples/quickstart on this computer
+demo: setup programs ## plan, apply, use, stop, start and remove examples/quickstart, then examples/studio, on this computer
 	$(BIN)/python scripts/demo.py --programs "$(PROGRAMS)"
 
 demo-cron: setup ## a real cron daemon starts and stops a Workspace by itself (as root; about 4 minutes)

@@ -36,7 +36,7 @@ class Stage:
     def __init__(self, folder: Path, example: str, programs: Path) -> None:
         self.folder, self.project = folder, folder / example
         shutil.copytree(REPOSITORY / "examples" / example, self.project, ignore=shutil.ignore_patterns(".nodus"))
-        self.environment = {**os.environ}
+        self.environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
         for name in ("DATA", "STATE", "CACHE", "CONFIG"):
             self.environment[f"XDG_{name}_HOME"] = str(folder / name.lower())
         for name in ("NODUSCTL_NOW", "NODUSCTL_STATE_KEY"):
@@ -47,10 +47,16 @@ class Stage:
             (data / "programs").symlink_to(programs)
 
     def run(self, *words: str, may_end_with: tuple[int, ...] = (0,)) -> str:
-        """Run one nodusctl command, shown as a person would type it; its stdout. Ends the demo where the command fails."""
+        """Run one nodusctl command, shown as a person would type it; what it prints. Ends the demo where the command fails."""
         print(f"\n$ nodusctl {shlex.join(words)}", flush=True)
         ended = subprocess.run(
-            [str(NODUSCTL), *words], cwd=self.project, env=self.environment, stdout=subprocess.PIPE, text=True, check=False
+            [str(NODUSCTL), *words],
+            cwd=self.project,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,  # in the order a terminal would show
+            text=True,
+            check=False,
         )
         print(ended.stdout, end="", flush=True)
         if ended.returncode not in may_end_with:
@@ -125,7 +131,7 @@ def prove_ended(recorded: dict[int, int], folder: Path) -> None:
 def second_act(stage: Stage) -> None:
     """Tools, secrets and walls, as far as this computer has them."""
     if not (REPOSITORY / ".venv" / "bin" / "jupyter-lab").exists():
-        print("\nJupyterLab isn't installed here (pip install 'nodusctl[local]'); the second act is left out.")
+        print("\nJupyterLab isn't installed here (pip install '.[local]'); the second act is left out.")
         return
     stage.run("doctor", may_end_with=(0, 1))
     with _mirror() as port, _named(stage, "mirror.example"):
@@ -136,16 +142,21 @@ def second_act(stage: Stage) -> None:
         recorded = recorded_processes(stage.folder)
         _show_jupyter(stage)
         mode = stage.run("ssh", "studio", "--", "stat -c '%a %n' /run/secrets/wandb/WANDB_API_KEY")
-        if not mode.startswith("400 "):
+        if not _last_line(mode).startswith("400 "):
             sys.exit("\nthe demo failed: the secret file has another mode")
         ask = "curl -s -o /dev/null -w '%{http_code}\\n' "
         allowed = stage.run("ssh", "studio", "--", f"{ask} http://mirror.example:{port}/")
         denied = stage.run("ssh", "studio", "--", f"{ask} http://elsewhere.example:{port}/")
-        if (allowed.strip(), denied.strip()) != ("200", "403"):
+        if (_last_line(allowed), _last_line(denied)) != ("200", "403"):
             sys.exit("\nthe demo failed: the allow list let out something else than is listed")
         recorded |= recorded_processes(stage.folder)
     stage.run("destroy", "workspace/studio", "volume/studio-home", "secret/wandb", "--yes")
     prove_ended(recorded, stage.folder)
+
+
+def _last_line(printed: str) -> str:
+    """What the machine said; remarks stand above it."""
+    return (printed.strip().splitlines() or [""])[-1]
 
 
 @contextmanager
@@ -181,9 +192,7 @@ def _named(stage: Stage, host: str) -> Iterator[None]:
 def _show_jupyter(stage: Stage) -> None:
     words = ["port-forward", "studio", "jupyter"]
     print(f"\n$ nodusctl {shlex.join(words)} &", flush=True)
-    forward = subprocess.Popen(
-        [str(NODUSCTL), *words], cwd=stage.project, env={**stage.environment, "PYTHONUNBUFFERED": "1"}, stdout=subprocess.PIPE, text=True
-    )
+    forward = subprocess.Popen([str(NODUSCTL), *words], cwd=stage.project, env=stage.environment, stdout=subprocess.PIPE, text=True)
     try:
         assert forward.stdout is not None
         address = urlsplit(forward.stdout.readline().strip())

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 COMPLETE = "__complete"
 """What completion scripts call: candidates for the word being typed, without Typer and without a provider."""
+_USUAL = {"nodusctl get": "nodusctl get workspaces,volumes"}
+"""What most people mean by a command that lacks its argument."""
 _WITHOUT_TYPER = frozenset({(), ("-h",), ("--help",), ("version",), ("--version",)})
 
 
@@ -141,7 +143,8 @@ def _usage(ending: TyperException, output: Output) -> ExitCode:
     context = getattr(ending, "ctx", None)
     command = context.command_path if context is not None else "nodusctl"
     summary = ending.format_message().strip()
-    output.diagnose([error("Usage", summary, fix=f"see the options and examples:\n  {command} --help")])
+    fix = _USUAL.get(command, "") if summary.startswith("Missing argument") else ""
+    output.diagnose([error("Usage", summary, fix=fix or f"see the options and examples:\n  {command} --help")])
     return ExitCode.USAGE
 
 

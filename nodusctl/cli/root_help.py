@@ -23,8 +23,8 @@ _FOOT = """Try it:
   nodusctl ssh lab --chdir examples/quickstart
   nodusctl destroy --chdir examples/quickstart   undo: stops the machine, keeps the saved home
 
-Exit codes: 0 done, 1 error, 2 changes (plan --detailed-exitcode), 10 blocked, 11 plan refused, 12 price above the plan's bound,
-13 state locked, 14 partly applied, 64 usage error, 70 a bug in nodusctl, 130 or 143 interrupted.
+Exit codes: 0 done, 1 error, 2 changes (plan --detailed-exitcode), 3 drift, 10 blocked, 11 plan refused, 12 price above the plan's
+bound, 13 state locked, 14 partly applied, 15 against policy, 64 usage error, 70 a bug in nodusctl, 130 or 143 interrupted.
 
 Not in this version: cloud providers, running Functions, a server. Windows and renewals need nodusctl tick, from cron: docs/time.md."""
 

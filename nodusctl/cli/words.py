@@ -41,7 +41,7 @@ def address_of(word: str) -> Address:
 def wanted_of(words: Sequence[str]) -> tuple[Wanted, ...]:
     """What ``get`` is asked for: ``K``, ``K,K``, ``K/N …`` or ``K N …``."""
     if not words:
-        usage_error("Say what to get", fix="nodusctl get workspaces")
+        usage_error("Say what to get", fix="nodusctl get workspaces,volumes")
     if "/" in words[0]:
         return tuple(_named(word) for word in words)
     kinds = [_stored(kind_of(word)) for word in words[0].split(",") if word]

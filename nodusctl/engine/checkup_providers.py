@@ -89,7 +89,7 @@ def _plugin_note(one: PluginFacts) -> str:
     if one.is_loadable:
         return f"{one.distribution} {one.version}".strip() or "ready"
     if one.kept_out is not None:
-        return "not the one that was locked"
+        return "not locked" if one.kept_out.code == "PluginUnlocked" else "not the one that was locked"
     return f"needs nodusctl[{one.missing_extra}]" if one.missing_extra else "can't be loaded"
 
 

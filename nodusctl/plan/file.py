@@ -1,4 +1,6 @@
-"""A plan as a file: canonical JSON with a format version and a digest over the whole of it. Text in, text out; no disk here.
+"""A plan as a file: JSON with a format version and a digest over the whole of it. Text in, text out; no disk here.
+
+The digest is taken over the canonical form; the text keeps the order in which fields were written, so that a saved plan reads as it did.
 
 PlanFileError         the text is no plan this nodusctl may apply; ``fault`` says which of three ways
 """
@@ -9,7 +11,7 @@ import json
 from enum import StrEnum
 from typing import Any
 
-from nodusctl.base.canonical import canonical_json, digest
+from nodusctl.base.canonical import digest
 from nodusctl.plan.encoding import as_json, from_json
 from nodusctl.plan.hashing import plan_hash
 from nodusctl.plan.plan import Plan
@@ -40,7 +42,7 @@ class PlanFileError(Exception):
 def write_plan(plan: Plan) -> str:
     """The file's text, ending in a newline. Holds no secret value: an Action carries only keyed HMACs."""
     body = {_VERSION_KEY: FORMAT, "planHash": plan_hash(plan), "plan": as_json(plan)}
-    return canonical_json({**body, "fileDigest": digest(body)}) + "\n"
+    return json.dumps({**body, "fileDigest": digest(body)}, separators=(",", ":"), ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def read_plan(text: str) -> Plan:

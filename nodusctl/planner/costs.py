@@ -136,7 +136,8 @@ def _line(one: Seated, basis: Basis, figures: EstimateFigures, world: World, fun
 def _extra_lines(one: Seated, figures: EstimateFigures, world: World) -> tuple[str, ...]:
     if one.need.address.kind == "function":
         most_workers = (one.need.spec.get("scaling") or {}).get("maxWorkers", 10)
-        return (figures.warm_capacity, f"at most {most_workers} workers at once")
+        capped = ("its cap ends its warm workers before 730 h; P50 and P90 are until the cap",) if figures.horizon is Horizon.CAP else ()
+        return (figures.warm_capacity, *capped, f"at most {most_workers} workers at once")
     term = format_duration(world.lease_term)
     choice = one.choice
     expectation = shown_expectation(one.found.ranked, choice) if choice is not None else ""

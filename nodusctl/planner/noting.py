@@ -41,8 +41,10 @@ def plan_hints(actions: Collection[Action], world: World) -> Iterator[str]:
 
 
 def _ended_session(one: Draft, world: World) -> tuple[str, ...]:
-    ends = one.action is not None and one.action.change_class in _ENDING
-    return session_end_notes(one.standing, world) if ends and one.standing is not None else ()
+    if one.action is None or one.standing is None or one.action.change_class not in _ENDING:
+        return ()
+    before = "it ends" if one.action.change_class is ChangeClass.ENDS_SESSION else "the restart"
+    return session_end_notes(one.standing, world, before=before)
 
 
 def _waits_for_time(action: Action) -> bool:

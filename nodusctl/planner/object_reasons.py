@@ -135,7 +135,7 @@ def _busy(address: Address, volume: str, by: Address, *, is_held: bool) -> Block
         code="VolumeBusy",
         address=address,
         message=f"Volume {volume} is ReadWriteOnce, and {by} {how}.",
-        fix=f"Stop {by}, or give {address} a Volume of its own.",
+        fix=f"Give {address} a Volume of its own, or stop {by} first.",
         field="spec.volume",
     )
 

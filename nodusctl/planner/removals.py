@@ -114,25 +114,33 @@ def _removal_notes(standing: Standing, world: World, *, is_kept: bool, discards_
     if is_kept:
         return (f"its disk stays and is billed; remove it with: nodusctl delete {standing.record.address}",)
     if _holds_data(standing):
-        return (f"everything on it is lost: {_contents(standing, world)}",)
-    return session_end_notes(standing, world, discards_home=discards_home)
+        return (f"everything on it is lost: {_contents(standing, world)}", *_why_not_kept(standing, world))
+    return session_end_notes(standing, world, before="it ends", discards_home=discards_home)
 
 
-def session_end_notes(standing: Standing, world: World, *, discards_home: bool = False) -> tuple[str, ...]:
-    """What becomes of the files of a session that ends; nothing where none is up."""
+def _why_not_kept(standing: Standing, world: World) -> tuple[str, ...]:
+    """Why a Volume goes with its data though nobody named it, and how it stays."""
+    is_named = world.removal is not None and standing.record.address in world.removal.addresses
+    if is_named or standing.record.spec.get("deletionPolicy", "Retain") == "Retain":
+        return ()
+    return ("because it says deletionPolicy: Delete; to keep it, set Retain and apply before removing it",)
+
+
+def session_end_notes(standing: Standing, world: World, *, before: str, discards_home: bool = False) -> tuple[str, ...]:
+    """What becomes of the files of a session that ends; nothing where none is up. ``before`` is what the save comes before, in words."""
     if not is_up(standing):
         return ()
     if standing.record.spec.get("ephemeral"):
         return ("it is ephemeral: its files are lost",)
     if discards_home:
         return ("its home is not saved",)
-    return (f"its home is saved first; {_last_save(standing, world)}",)
+    return (f"its home is saved before {before} ({_last_save(standing, world)}); running programs end",)
 
 
 def _last_save(standing: Standing, world: World) -> str:
     volume = world.snapshot.get(Address("volume", str(standing.record.spec.get("volume", ""))))
     revisions = volume.status.volume.revisions if volume is not None and volume.status.volume is not None else ()
-    return f"last save {shown_ago(world.now, revisions[-1].saved_at)}" if revisions else "never saved so far"
+    return f"last saved {shown_ago(world.now, revisions[-1].saved_at)}" if revisions else "its first save"
 
 
 def _contents(standing: Standing, world: World) -> str:

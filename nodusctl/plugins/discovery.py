@@ -44,7 +44,7 @@ def discover(entry: EntryPoint) -> Discovered:
 
 
 def kept_out(entry: EntryPoint, problem: Diagnostic) -> Discovered:
-    """A plugin that was found and not imported, because it is not the one that was locked."""
+    """A plugin that was found and not imported, because it is not the one that was locked, or none was."""
     return Discovered(facts=_facts(entry, is_loadable=False, extra="", kept_out=problem), problem=problem)
 
 

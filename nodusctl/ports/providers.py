@@ -41,7 +41,10 @@ class LoadedProvider:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginFacts:
-    """One discovered plugin, loaded or not: for ``providers list``. ``kept_out`` says why it isn't the one that was locked."""
+    """One discovered plugin, loaded or not: for ``providers list``.
+
+    ``kept_out`` says why the lock keeps it from being imported: it is another one than was locked, or was not locked at all.
+    """
 
     type: str
     distribution: str

@@ -159,7 +159,7 @@ def estimate_workspace(basis: Basis, run: WorkspaceRun) -> EstimateFigures:
 
 
 def estimate_function(basis: Basis, run: FunctionRun) -> EstimateFigures:
-    """What a Function's warm workers cost a month, and what its holds could come to when every worker starts at once."""
+    """What a Function's warm workers cost a month, until its cap where that is less; and its holds when every worker starts at once."""
     rate = basis.binding_rate
     machines = run.min_workers * run.nodes
     warm = warm_capacity_line(machines, basis.priced.rate)
@@ -167,9 +167,12 @@ def estimate_function(basis: Basis, run: FunctionRun) -> EstimateFigures:
         return _figures(basis, Horizon.WARM, at_most=UNKNOWN, warm_capacity=warm)
     hold = first_hold(basis.terms(rate), run.lease_term, run.remaining)
     amount = monthly(basis.priced.rate, machines)
+    is_capped = run.remaining is not None and run.remaining < amount
+    if is_capped and run.remaining is not None:
+        amount = run.remaining
     return _figures(
         basis,
-        Horizon.WARM,
+        Horizon.CAP if is_capped else Horizon.WARM,
         at_most=_limited(rate, run.remaining),
         cost=MoneyBand(p50=amount, p90=amount),
         hold=hold,

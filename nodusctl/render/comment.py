@@ -160,7 +160,7 @@ class _Page:
             yield from ("", f"{len(rows) - len(shown)} rows left out; the total is over all {len(rows)}.")
         yield from ("", FOOTNOTE) if priced_lines(self.plan) else ()
         if self.plan.comparison is not None:
-            yield "Change against now: what was approved so far against this plan, for 730 h a month without a stop."
+            yield "Change against now: this plan's rate minus the rate approved before it, taken for 730 h a month without a stop."
 
     def _openings(self, *, is_frame: bool) -> Iterator[str]:
         shown = [line for part in self.shown for line in part.openings]

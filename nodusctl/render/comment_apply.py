@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from nodusctl.base.ids import Address
+from nodusctl.plan.changes import ChangeClass
 from nodusctl.plan.hashing import plan_hash
 from nodusctl.plan.plan import Plan
 from nodusctl.plan.reasons import ReasonScope
-from nodusctl.render.comment_text import block_lines, fenced
+from nodusctl.render.comment_losses import DROPS_REVISIONS, REPLACES_DISK, losses_of
+from nodusctl.render.comment_text import block_lines, fenced, shortened, span
+from nodusctl.render.counting import counted
 
 _DEFAULT_DELETES = 3
 _LONGEST_COMMAND = 1_000
 _LONGEST_FILE = 200
+_MOST_NAMED = 6
+_LONGEST_NAME = 100
+_DOES = {
+    ChangeClass.DESTROYS.value: "destroys",
+    DROPS_REVISIONS: "destroys revisions of",
+    REPLACES_DISK: "replaces the disk of",
+    ChangeClass.REPLACES.value: "replaces the machine of",
+    ChangeClass.ENDS_SESSION.value: "ends the session of",
+    ChangeClass.RESTARTS.value: "restarts",
+}
+"""What apply does to an object by what it means for it; anything else that is told as a loss is a removal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,9 +77,45 @@ def _blocked(plan: Plan) -> Iterator[str]:
     yield from _command(_bounded(f"nodusctl plan {_options(plan)}-o plan.nodusplan"), "nodusctl apply plan.nodusplan")
     if not any(reason.scope is ReasonScope.PLAN for reason in plan.reasons):
         yield ""
-        yield "Or carry out the rest now, without the objects that are blocked; this shows a fresh plan and asks:"
+        yield from _rest(plan)
         yield ""
         yield from _command(_bounded(f"nodusctl apply {_options(plan)}--skip-blocked"))
+
+
+def _rest(plan: Plan) -> Iterator[str]:
+    """What ``--skip-blocked`` leaves out, what it ends and destroys all the same, and how it differs from applying what was reviewed."""
+    blocked = tuple(dict.fromkeys(reason.address for reason in plan.reasons if reason.address is not None))
+    yield f"Or carry out the rest now, without {_some(blocked)}, which {'is' if len(blocked) == 1 else 'are'} blocked."
+    done = _done_all_the_same(plan, frozenset(blocked))
+    yield f"**This {done}.**" if done else "Nothing else is destroyed, ended or restarted by it."
+    yield "It plans afresh, so its hash isn't the one reviewed here; it shows that plan, asks, and ends with exit code 14:"
+
+
+def _done_all_the_same(plan: Plan, blocked: Collection[Address]) -> str:
+    """``destroys volume/home and restarts workspace/lab``; only counts where there are too many to be named."""
+    groups: dict[str, list[Address]] = {}
+    for loss in losses_of(plan):
+        if loss.address not in blocked:
+            groups.setdefault(_DOES.get(loss.consequence, "removes"), []).append(loss.address)
+    is_named = sum(len(group) for group in groups.values()) <= _MOST_NAMED
+    told = [
+        f"{word} {_listed([_shown(one) for one in group]) if is_named else counted(len(group), 'object')}" for word, group in groups.items()
+    ]
+    return _listed(told) + ("" if is_named else "; they are named above")
+
+
+def _some(addresses: Collection[Address]) -> str:
+    return _listed([_shown(one) for one in addresses]) if len(addresses) <= _MOST_NAMED else counted(len(addresses), "object")
+
+
+def _shown(address: Address) -> str:
+    return span(shortened(str(address), _LONGEST_NAME))
+
+
+def _listed(words: Collection[str]) -> str:
+    """``a, b and c``."""
+    *first, last = words or ("",)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def by_hash(plan: Plan) -> str:

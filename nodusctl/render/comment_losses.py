@@ -18,12 +18,12 @@ from nodusctl.render.comment_text import span
 from nodusctl.render.plan_changes import mark_of, shown_value
 
 GRAVE = frozenset({ChangeClass.DESTROYS, ChangeClass.ENDS_SESSION, ChangeClass.REPLACES, ChangeClass.RESTARTS})
-_DROPS_REVISIONS, _REPLACES_DISK = "destroys revisions", "replaces what is on the disk by a revision"
+DROPS_REVISIONS, REPLACES_DISK = "destroys revisions", "replaces what is on the disk by a revision"
 _GRAVE_VERBS = frozenset({Verb.DELETE, Verb.PRUNE, Verb.RESTORE, Verb.RESTART})
 _GRAVEST_FIRST = (
     ChangeClass.DESTROYS.value,
-    _DROPS_REVISIONS,
-    _REPLACES_DISK,
+    DROPS_REVISIONS,
+    REPLACES_DISK,
     ChangeClass.REPLACES.value,
     ChangeClass.ENDS_SESSION.value,
     ChangeClass.RESTARTS.value,
@@ -73,8 +73,8 @@ def _consequence(action: Action) -> str:
     if heavy:
         return heavy[0].value
     return {
-        Verb.RESTORE: _REPLACES_DISK,
-        Verb.PRUNE: _DROPS_REVISIONS,
+        Verb.RESTORE: REPLACES_DISK,
+        Verb.PRUNE: DROPS_REVISIONS,
         Verb.RESTART: ChangeClass.RESTARTS.value,
     }.get(action.verb, "is removed")
 

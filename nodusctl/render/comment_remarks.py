@@ -14,6 +14,7 @@ from nodusctl.render.style import PLAIN
 from nodusctl.render.timetables import timetable_notes
 
 _LONGEST = 1_000
+_FIRST_HOLD = "set aside at the start (first hold), for its lease, window or cap and the stop:"
 
 
 def remarks_of(plan: Plan) -> tuple[str, ...]:
@@ -28,7 +29,7 @@ def _each(plan: Plan) -> Iterator[str]:
         f"{one.severity.value}[{one.code}] {one.summary} {one.detail}" for one in plan.diagnostics if one.severity is not Severity.NOTE
     )
     yield from (f"due now, whatever the files say: {step.address}: {step.what} ({step.because})" for step in plan.due)
-    yield from cost_remarks(plan)
+    yield from cost_remarks(plan, hold=_FIRST_HOLD)
     yield from timetable_notes(plan.timetables)
     yield from plan.hints
     if plan.ignored_fields:

@@ -10,6 +10,7 @@ from nodusctl.engine.homes import HomeFacts
 from nodusctl.lifecycle.homes import standing_words
 from nodusctl.provider.machines import Revision, RevisionState
 from nodusctl.provider.replies import Done, Refused, Reply, Unknown
+from nodusctl.render.spans import moment_text
 from nodusctl.render.style import Style
 from nodusctl.render.tables import table
 from nodusctl.state.status import SavedRevision
@@ -22,7 +23,7 @@ Verified = Sequence[tuple[SavedRevision, Reply[Revision]]]
 def home_text(facts: HomeFacts, style: Style) -> str:
     """The table, then one line on the live disk."""
     rows = [
-        [str(one.number), format_time(one.saved_at), size_text(one.size_bytes), _attempt(facts, one), _remark(facts, one)]
+        [str(one.number), moment_text(one.saved_at), size_text(one.size_bytes), _attempt(facts, one), _remark(facts, one)]
         for one in facts.disk.revisions
     ]
     listed = table(("REVISION", "SAVED", "SIZE", "ATTEMPT", "NOTE"), rows, style, right={"REVISION", "SIZE"}) if rows else ""

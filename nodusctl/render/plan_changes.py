@@ -99,14 +99,16 @@ def _change(change: FieldChange, cost: CostLine | None) -> tuple[str, str, str]:
 
 
 def _written(action: Action) -> Iterator[tuple[str, str, str]]:
-    """What the file of a new object writes; of a Secret only the names of its keys."""
+    """What the file of a new object writes, labels and annotations too; of a Secret only the names of its keys."""
     if action.address.kind == "secret":
         for group in ("data", "valueFrom"):
             for key in sorted((action.applied or {}).get(group) or ()):
                 yield f"key {key}", "(value not shown)", ""
-        return
-    for path, value in _leaves("spec", action.applied or {}):
-        yield path, _shown_field(path, value), ""
+    else:
+        for path, value in _leaves("spec", action.applied or {}):
+            yield path, _shown_field(path, value), ""
+    for path, texts in (("metadata.labels", action.labels), ("metadata.annotations", action.annotations)):
+        yield from ((f"{path}[{key}]", shown_value(texts[key]), "") for key in sorted(texts))
 
 
 def _shown_field(path: str, value: Any) -> str:

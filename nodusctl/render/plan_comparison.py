@@ -10,15 +10,24 @@ from nodusctl.plan.comparison import Comparison, Running
 COMPARED = "If everything ran for 730 h, whatever its cap, with storage"
 
 
-def comparison_lines(comparison: Comparison | None) -> Iterator[str]:
-    """``Against the state now: …``; nothing where no cost changes."""
+def comparison_lines(comparison: Comparison | None, remark: str = "") -> Iterator[str]:
+    """``Against the state now: …``; nothing where no cost changes. ``remark`` stands in brackets behind what is compared."""
     if comparison is None or not comparison.changes:
         return
     now, after = comparison.now, comparison.after
     hour_now, hour_after = _amount(now.rate_usd_per_hour, now.lacks_rate, "/h"), _amount(after.rate_usd_per_hour, after.lacks_rate, "/h")
     rate = _sides(hour_now, hour_after, _rate(now, after))
     month = _sides(_amount(now.monthly_usd, now.lacks_month), _amount(after.monthly_usd, after.lacks_month), _month(now, after))
-    yield f"Against the state now: {rate}. {COMPARED}: {month}."
+    yield f"Against the state now: {rate}. {COMPARED}{f' ({remark})' if remark else ''}: {month}."
+
+
+def unchanged_lines(comparison: Comparison | None) -> Iterator[str]:
+    """What runs on at the same cost beside what changes; nothing where nothing does, or where a rate is unknown."""
+    if comparison is None or not comparison.changes or comparison.now.lacks_rate:
+        return
+    rate = sum((change.now.rate_usd_per_hour for change in comparison.changes), ZERO)
+    if comparison.now.rate_usd_per_hour > rate:
+        yield f"In both: {(comparison.now.rate_usd_per_hour - rate).shown}/h of objects whose cost doesn't change."
 
 
 def shown_change(now: Running, after: Running) -> str:

@@ -39,9 +39,9 @@ def priced_lines(plan: Plan) -> tuple[CostLine, ...]:
     return tuple(line for line in plan.costs if line.offering or line.lines)
 
 
-def cost_remarks(plan: Plan) -> Iterator[str]:
-    """What stands beside the table, each remark once with the objects it is true for."""
-    yield from _grouped((text, str(line.address)) for line in priced_lines(plan) for text in _beside(line))
+def cost_remarks(plan: Plan, *, hold: str = "first hold") -> Iterator[str]:
+    """What stands beside the table, each remark once with the objects it is true for. ``hold`` is what a first hold is called."""
+    yield from _grouped((text, str(line.address)) for line in priced_lines(plan) for text in _beside(line, hold))
 
 
 def warning_lines(plan: Plan, style: Style) -> Iterator[str]:
@@ -134,12 +134,12 @@ def _price(line: CostLine) -> str:
     )
 
 
-def _beside(line: CostLine) -> Iterator[str]:
+def _beside(line: CostLine, hold: str) -> Iterator[str]:
     yield from line.lines
     if line.band_source and line.estimate.get("startup"):
         band = line.estimate["startup"]["cold"]
         yield f"ready in about {band['p50']}, p90 {band['p90']} ({line.band_source})"
     if line.hold_usd is not None:
-        yield f"{'hold of all workers at once' if line.address.kind == 'function' else 'first hold'} {line.hold_usd.shown}"
+        yield f"{'hold of all workers at once' if line.address.kind == 'function' else hold} {line.hold_usd.shown}"
     if line.stops_at is not None:
         yield f"stops by {format_time(line.stops_at.replace(microsecond=0))} at the latest: {line.horizon}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from nodusctl.base.timestamps import format_time
 from nodusctl.plan.actions import Verb
 from nodusctl.plan.hashing import plan_hash
 from nodusctl.plan.plan import Plan
@@ -16,6 +15,7 @@ from nodusctl.plan.reasons import BlockingReason
 from nodusctl.render.counting import counted
 from nodusctl.render.plan_changes import action_lines, costs_by_address
 from nodusctl.render.plan_costs import cost_lines, warning_lines
+from nodusctl.render.spans import moment_text
 from nodusctl.render.style import Style
 from nodusctl.render.timetables import timetable_lines
 
@@ -55,7 +55,17 @@ def plan_text(plan: Plan, style: Style) -> str:
 def summary_line(plan: Plan) -> str:
     """``2 to create, 1 to change.`` or ``No changes``; the counts a detailed exit code stands for."""
     counts = [f"{plan.counts[verb]} {words}" for verb, words in _SUMMARY if plan.counts[verb]]
-    return f"Plan: {', '.join(counts)}." if counts else "No changes. The state is what the files say."
+    return f"Plan: {', '.join(counts)}." if counts else left_alone(plan) or "No changes. The state is what the files say."
+
+
+def left_alone(plan: Plan) -> str:
+    """That nothing changes because the base branch has work that this branch hasn't seen; empty where that isn't so."""
+    left = {reason.address for reason in plan.reasons if reason.code == "BaseMoved" and reason.address is not None}
+    if plan.actions or not left:
+        return ""
+    these, them = counted(len(left), "object"), "it" if len(left) == 1 else "them"
+    are = "is" if len(left) == 1 else "are"
+    return f"No changes: {these} {are} left alone, because the base branch has work on {them} that these files haven't."
 
 
 def reason_lines(reason: BlockingReason, style: Style) -> Iterator[str]:
@@ -73,7 +83,7 @@ def reason_lines(reason: BlockingReason, style: Style) -> Iterator[str]:
 def _head(plan: Plan, style: Style) -> str:
     basis = plan.basis
     state = "no state yet" if basis.is_fresh_state else f"state serial {basis.serial}"
-    state += f", as written down at {format_time(basis.snapshot_at)}" if basis.snapshot_at is not None else ""
+    state += f", as written down at {moment_text(basis.snapshot_at)}" if basis.snapshot_at is not None else ""
     base = f", against {basis.base_ref} at {basis.base_commit[:10]}" if basis.base_commit else ""
     return style.paint(f"Project {basis.project}, {state}{base}", "bold")
 
@@ -86,7 +96,7 @@ def _reasons(reasons: Iterable[BlockingReason], style: Style) -> Iterator[str]:
 def burning_lines(plan: Plan) -> Iterator[str]:
     """Machines that bill while nothing desired explains them."""
     for one in plan.burning:
-        since = f" since {format_time(one.since)}" if one.since is not None else ""
+        since = f" since {moment_text(one.since)}" if one.since is not None else ""
         yield f"{one.address}: machine {one.machine_id}, {one.rate_usd_per_hour.shown}/h{since}: {one.why}"
 
 
@@ -97,5 +107,5 @@ def _foot(plan: Plan, style: Style) -> Iterator[str]:
     if plan.ignored_fields:
         yield f"{counted(plan.ignored_fields, 'difference')} left alone by ignore rules of the project."
     if plan.valid_until is not None:
-        yield f"Prices count as current until {format_time(plan.valid_until)}."
+        yield f"Prices count as current until {moment_text(plan.valid_until)}."
     yield f"planHash {plan_hash(plan)}"

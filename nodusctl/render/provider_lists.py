@@ -15,7 +15,7 @@ from nodusctl.render.tables import table
 
 def providers_text(facts: ProviderFacts, style: Style) -> str:
     """Plugins, then instances."""
-    plugins = [[one.type, f"{one.distribution} {one.version}".strip(), _state(one)] for one in facts.plugins]
+    plugins = [[one.type, f"{one.distribution} {one.version}".strip(), _state(one, facts.instances)] for one in facts.plugins]
     instances = [_instance_row(one) for one in facts.instances]
     first = table(("PLUGIN", "FROM", "STATE"), plugins, style)
     if not instances:
@@ -82,9 +82,12 @@ def _how(one: Relocked) -> str:
     return "by its version only: it is run from its sources" if one.is_editable else counted(one.artefacts, "artefact")
 
 
-def _state(plugin: PluginFacts) -> str:
+def _state(plugin: PluginFacts, instances: Iterable[InstanceFacts]) -> str:
     if plugin.is_loadable:
         return "ready"
+    if plugin.kept_out is not None and plugin.kept_out.code == "PluginUnlocked":
+        is_used = any(one.problem == plugin.kept_out for one in instances)
+        return "not locked: nodusctl providers lock" if is_used else "not used by this project, not locked"
     if plugin.kept_out is not None:
         return "not the one that was locked: nodusctl providers lock"
     return f"missing: pip install 'nodusctl[{plugin.missing_extra}]'" if plugin.missing_extra else "can't be loaded"

@@ -9,6 +9,7 @@ from nodusctl.base.durations import format_duration
 from nodusctl.base.timestamps import format_time
 from nodusctl.engine.cron_setup import Ticker, TickerReport
 from nodusctl.ports.passes import PassNote
+from nodusctl.render.spans import moment_text
 from nodusctl.render.style import Style
 from nodusctl.render.tables import table
 
@@ -35,7 +36,7 @@ def report_text(report: TickerReport, style: Style) -> str:
         lines = ["Nothing is installed for this project. To have cron tick every 5 minutes:\n  nodusctl cron install"]
     if not report.passes:
         return "\n".join([*lines, "No tick was made yet."])
-    rows = [[format_time(one.started_at), _took(one), one.host, _outcome(one, style)] for one in report.passes]
+    rows = [[moment_text(one.started_at), _took(one), one.host, _outcome(one, style)] for one in report.passes]
     return "\n".join([*lines, "", table(("LAST TICKS", "TOOK", "HOST", "OUTCOME"), rows, Style(width=style.width))])
 
 

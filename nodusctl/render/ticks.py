@@ -10,6 +10,7 @@ from nodusctl.base.diagnostics import Diagnostic, error, warning
 from nodusctl.base.timestamps import format_time
 from nodusctl.engine.passes import Moved, TickResult
 from nodusctl.render.counting import counted
+from nodusctl.render.spans import moment_text
 from nodusctl.render.style import Style
 
 
@@ -65,9 +66,9 @@ def unsent_diagnostics(results: Sequence[TickResult]) -> tuple[Diagnostic, ...]:
 
 def advance_text(results: Sequence[TickResult], now: datetime, style: Style) -> str:
     """What moved in each of several passes, with the time of the pass, and where the clock stands."""
-    lines = [f"{format_time(result.started_at)}  {_line(one, style)}" for result in results for one in result.moved]
+    lines = [f"{moment_text(result.started_at)}  {_line(one, style)}" for result in results for one in result.moved]
     bad = sum(1 for result in results if result.failures)
-    end = f"{counted(len(results), 'tick')}" + (f", {bad} with failures" if bad else "") + f"; the world's time is {format_time(now)}."
+    end = f"{counted(len(results), 'tick')}" + (f", {bad} with failures" if bad else "") + f"; the world's time is {moment_text(now)}."
     return "\n".join([*lines, end])
 
 

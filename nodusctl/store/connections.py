@@ -31,7 +31,7 @@ from nodusctl.store.schema import VERSION
 T = TypeVar("T")
 
 
-class Database:
+class SqliteDatabase:
     """The file at ``path``; opened when first needed. Before its schema is brought up the state is kept among ``backups``."""
 
     def __init__(self, path: Path, wall: Wall, *, is_read_only: bool, backups: Backups | None = None) -> None:

@@ -30,7 +30,8 @@ def not_a_state(path: Path, why: str) -> UserError:
             "StateUnreadable",
             "The state file can't be read as a nodusctl state.",
             f"{path}: {why}. Nothing was changed.",
-            f"Name another file in nodusctl.yaml (state:), or put a backup back in its place:\n  cp BACKUP {path}",
+            "Name another file in nodusctl.yaml (state:), or move this one away and go back to a kept state:\n"
+            f"  mv {path} {path}.damaged\n  nodusctl state backup --list\n  nodusctl state restore BACKUP",
         )
     )
 

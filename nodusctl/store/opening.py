@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from nodusctl.base.clock import Wall
+from nodusctl.base.redaction import clean
 from nodusctl.ports.claims import Claims, Holder
 from nodusctl.ports.journal import Journal
 from nodusctl.ports.keys import StateKeys
@@ -56,7 +57,7 @@ def open_state(
     needs another one. Raises UserError for a URL or a file that can't be a state; a server out of reach and a newer schema are told at the
     first read.
     """
-    holder = holder or this_holder(holder_command)
+    holder = holder or this_holder(clean(holder_command))
     if is_postgres(url):
         return _postgres(url, root, key, wall, holder, read_only=read_only)
     path = path_of(url, root)
@@ -113,10 +114,10 @@ def _empty(path: Path, url: str, key: KeyMaterial, wall: Wall, holder: Holder) -
 
 def _sqlite(path: Path, url: str, key: KeyMaterial, wall: Wall, holder: Holder, *, read_only: bool) -> State:
     from nodusctl.store.backups import Backups
-    from nodusctl.store.connections import Database
+    from nodusctl.store.connections import SqliteDatabase
 
     backups = Backups(path.parent / BACKUPS)
-    database = Database(path, wall, is_read_only=read_only, backups=backups)
+    database = SqliteDatabase(path, wall, is_read_only=read_only, backups=backups)
     return state_in(database, place={"url": url, "path": str(path)}, key=key, wall=wall, holder=holder, backups=backups, path=path)
 
 
@@ -124,7 +125,8 @@ def _postgres(url: str, root: Path, key: KeyMaterial, wall: Wall, holder: Holder
     place = PostgresPlace(url, f"{holder.user}@{holder.host} {holder.command}")
     require_driver()
     from nodusctl.store.backups import Backups
-    from nodusctl.store.postgres_database import PostgresDatabase, ServerWall
+    from nodusctl.store.postgres_database import PostgresDatabase
+    from nodusctl.store.server_wall import ServerWall
 
     backups = Backups(root / OWN_FOLDER / BACKUPS)
     database = PostgresDatabase(place, wall, is_read_only=read_only, backups=backups)

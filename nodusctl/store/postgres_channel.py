@@ -35,6 +35,8 @@ _SETTINGS = (
     "SET standard_conforming_strings = on; SET default_transaction_isolation = 'read committed'; "
     "SELECT current_setting('server_version_num')::int, current_setting('server_encoding'), current_schema()::text, clock_timestamp()"
 )
+# Whoever only reads keeps nobody waiting, and may take its time between two rows.
+_MOMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 0"
 # One who creates or upgrades has no row to wait for, so there it is a lock by number: ours, and the schema's.
 _ALONE = "SELECT pg_advisory_xact_lock((1852793973::bigint << 32) | oid::bigint) FROM pg_namespace WHERE nspname = current_schema()"
 _TURN = "UPDATE turns SET commits = commits + 1 RETURNING revision, pg_current_xact_id()::text"
@@ -98,8 +100,8 @@ class PostgresChannel:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A transaction that sees one moment."""
-        self._driver.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         with self._rolled_back():
+            self._driver.execute(_MOMENT)
             yield self._connection
             self._end().commit()
 
@@ -138,7 +140,7 @@ class PostgresChannel:
 
     def close(self) -> None:
         """Give the connection back."""
-        with suppress(psycopg.Error):
+        with suppress(psycopg.Error, DBAPIError):
             self._connection.close()
         self._driver.close()
 
@@ -155,7 +157,7 @@ class PostgresChannel:
         try:
             yield
         except BaseException:
-            with suppress(psycopg.Error):
+            with suppress(psycopg.Error, DBAPIError):
                 self._end().rollback()
             raise
 

@@ -4,7 +4,7 @@ What was asked or written when the connection broke is asked or written again on
 server or a laptop that changes networks costs an apply some seconds. A commit whose outcome was lost is looked up first, and never made
 twice. A server that can't be reached to begin with is told at once.
 
-The surprise: times of claims and locks are the server's (``ServerWall``). Computers that share a state need not agree on the time.
+The surprise: times of claims and locks are the server's (``server_wall``). Computers that share a state need not agree on the time.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TypeVar
 
 import psycopg
-from psycopg import errors
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
@@ -212,7 +211,7 @@ class PostgresDatabase:
                 try:
                     return act()
                 except (_Again, psycopg.OperationalError, DBAPIError) as problem:
-                    if not was_connected or not _may_pass(problem):
+                    if not was_connected or not (isinstance(problem, _Again) or postgres_faults.may_pass(problem)):
                         raise
                     give_up_at = give_up_at or self._wall.monotonic() + PATIENCE_SECONDS
                     if self._wall.monotonic() >= give_up_at:
@@ -232,44 +231,11 @@ class PostgresDatabase:
         except _Again as problem:
             raise postgres_faults.unreachable(self.place, str(problem)) from None
         except (psycopg.Error, DBAPIError) as problem:
-            told = postgres_faults.told(self.place, cause) if (cause := _cause(problem)) is not None else None
+            told = postgres_faults.told(self.place, cause) if (cause := postgres_faults.cause_of(problem)) is not None else None
             if told is None:
                 raise
             raise told from None
 
 
-class ServerWall:
-    """A Wall whose time of day is the server's; how long things take is measured here."""
-
-    def __init__(self, wall: Wall, ahead: Callable[[], timedelta]) -> None:
-        self._wall, self._ahead = wall, ahead
-
-    def now(self) -> datetime:
-        return self._wall.now() + self._ahead()
-
-    def monotonic(self) -> float:
-        return self._wall.monotonic()
-
-    def sleep(self, seconds: float) -> None:
-        self._wall.sleep(seconds)
-
-
 class _Again(Exception):
     """A commit that was lost and turned out not to have happened."""
-
-
-def _cause(problem: Exception) -> psycopg.Error | None:
-    cause = problem.orig if isinstance(problem, DBAPIError) else problem
-    return cause if isinstance(cause, psycopg.Error) else None
-
-
-def _may_pass(problem: Exception) -> bool:
-    """True for a lost connection, a server that starts or stops, and transactions the server gave up for another's sake."""
-    if isinstance(problem, _Again):
-        return True
-    cause = _cause(problem)
-    if isinstance(cause, errors.DeadlockDetected | errors.SerializationFailure):
-        return True
-    if isinstance(cause, errors.LockNotAvailable | errors.IdleInTransactionSessionTimeout | errors.DiskFull | errors.OutOfMemory):
-        return False
-    return isinstance(cause, psycopg.OperationalError)

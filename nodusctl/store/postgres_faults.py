@@ -126,6 +126,27 @@ def told(shown: str, problem: psycopg.Error) -> UserError | None:
             return None
 
 
+def cause_of(problem: Exception) -> psycopg.Error | None:
+    """What the driver said, where SQLAlchemy passed it on; None for what no database said."""
+    import psycopg
+    from sqlalchemy.exc import DBAPIError
+
+    cause = problem.orig if isinstance(problem, DBAPIError) else problem
+    return cause if isinstance(cause, psycopg.Error) else None
+
+
+def may_pass(problem: Exception) -> bool:
+    """True for a lost connection, a server that starts or stops, and transactions the server gave up for another's sake."""
+    from psycopg import errors
+
+    cause = cause_of(problem)
+    if isinstance(cause, errors.DeadlockDetected | errors.SerializationFailure):
+        return True
+    if isinstance(cause, errors.LockNotAvailable | errors.IdleInTransactionSessionTimeout | errors.DiskFull | errors.OutOfMemory):
+        return False
+    return isinstance(cause, errors.OperationalError)
+
+
 def _sentence(words: str) -> str:
     """The first line of what libpq or the server says, ended by a full stop."""
     lines = [line.strip() for line in words.strip().splitlines() if line.strip()]

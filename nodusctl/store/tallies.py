@@ -1,7 +1,8 @@
 """The ledger's sums as limits read them, kept in memory and brought up to date by the rows that came since.
 
 The surprise: inside a transaction that writes, the new rows are summed apart and forgotten. They may yet be rolled back, and their
-numbers given to other rows.
+numbers given to other rows. And the past may become another one, where a whole state was put in the place of this one: the last entry that
+was counted is looked at again before any count goes on from it.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ _sums = select(*_by, func.sum(POSTINGS.c.amount_micro)).group_by(*_by)
 _ALL = Statement(_sums)
 _NEW = Statement(_sums.where(POSTINGS.c.entry_id.in_(select(ENTRIES.c.id).where(ENTRIES.c.sequence > bindparam("mark")))))
 _LAST = Statement(select(func.max(ENTRIES.c.sequence)))
+_AT = Statement(select(ENTRIES.c.id).where(ENTRIES.c.sequence == bindparam("mark")))
 _GRANT = Statement(select(POSTINGS.c.amount_micro).where(POSTINGS.c.object_uid == "", POSTINGS.c.side == GRANTED).limit(1))
 
 
@@ -35,6 +37,7 @@ class LedgerTally:
 
     def __init__(self) -> None:
         self._tally, self._mark, self._lock = Tally(), 0, threading.Lock()
+        self._mark_id = ""
         self._fresh_at: int | None = None
         self._is_counted = False
 
@@ -70,6 +73,7 @@ class LedgerTally:
             if not self._binds(connection, guards):
                 return
             since = Tally()
+            self._begin_anew_in_another_past(connection)
             if _last(connection) > self._mark:
                 _count(connection, self._mark, since)
             found = shortage(guards, entries, self._tally, since)
@@ -82,10 +86,15 @@ class LedgerTally:
 
     def _bring_up(self, connection: Connection) -> None:
         self._is_counted = True
+        self._begin_anew_in_another_past(connection)
         last = _last(connection)
         if last > self._mark:
             _count(connection, self._mark, self._tally)
-            self._mark = last
+            self._mark, self._mark_id = last, _id_at(connection, last)
+
+    def _begin_anew_in_another_past(self, connection: Connection) -> None:
+        if self._mark and _id_at(connection, self._mark) != self._mark_id:
+            self._tally, self._mark, self._mark_id = Tally(), 0, ""
 
 
 def _name_limits(guards: Iterable[HoldGuard]) -> bool:
@@ -95,6 +104,11 @@ def _name_limits(guards: Iterable[HoldGuard]) -> bool:
 def _last(connection: Connection) -> int:
     row = _LAST.first(connection)
     return int(row[0] or 0) if row is not None else 0
+
+
+def _id_at(connection: Connection, mark: int) -> str:
+    row = _AT.first(connection, mark=mark)
+    return str(row[0]) if row is not None else ""
 
 
 def _count(connection: Connection, mark: int, tally: Tally) -> None:

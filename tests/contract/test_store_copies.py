@@ -23,7 +23,9 @@ from nodusctl.attempts.intents import IntentState
 from nodusctl.base.canonical import digest
 from nodusctl.base.clock import SystemWall
 from nodusctl.base.exits import UserError
-from nodusctl.ports.journal import Closing, StaleClaim
+from nodusctl.base.money import Money
+from nodusctl.ledger.room import HoldGuard
+from nodusctl.ports.journal import Closing, HoldRefused, StaleClaim
 from nodusctl.ports.keys import KeyChange
 from nodusctl.ports.passes import PassNote
 from nodusctl.ports.pulled import PulledState
@@ -51,6 +53,7 @@ HERE = Path(__file__).parent
 FILE = "sqlite:///.nodus/state.db"
 CANARY = "canary-5b0e-in-no-file"
 Place = Callable[[str], str]
+_LIMIT = HoldGuard(name="budget/team", limit=Money.parse("100"))
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
@@ -86,6 +89,14 @@ def fill(state: State, *names: str) -> None:
             state.journal.close(Closing(claim=claim, intent=closed, entries=(a_capture(number),)))
         state.claims.drop(claim)
     state.passes.note(PassNote(id="pass-1", started_at=NOON, ended_at=NOON, host="lab1"))
+
+
+def fill_ledger(state: State, *numbers: int) -> None:
+    """A hold for each."""
+    for number in numbers:
+        claim = state.claims.preempt("uid-lab", "launch", LIMIT)
+        state.journal.open(an_opening(claim, number))
+        state.claims.drop(claim)
 
 
 def everything(state: State) -> tuple[object, ...]:
@@ -195,6 +206,22 @@ class TestMoving:
             assert state.copies.identity().at_work == ()
             assert theirs.claims.claim("uid-lab", "launch", LIMIT) is not None
             assert state.copies.identity().at_work == ("workspace/lab: bob@elsewhere.example pid 1 (nodusctl apply) at launch",)
+
+    def test_sums_that_were_kept_in_memory_are_not_those_of_another_past(self, place: Place, tmp_path: Path) -> None:
+        """Budgets are reckoned anew by a process that had summed the ledger before, also where the new past is the longer one."""
+        url = place("one")
+        with opened(url, tmp_path) as state, opened(url, tmp_path) as theirs:
+            state.journal.consume(a_consumption())
+            short = state.copies.pull("ada", NOON)
+            fill_ledger(state, 1, 2)
+            assert theirs.journal.room([_LIMIT]) == (Money.parse("91.20"),)
+            state.copies.replace(a_replacement(short))
+            assert theirs.journal.room([_LIMIT]) == (Money.parse("100"),)
+            fill_ledger(state, 3, 4, 5)
+            assert theirs.journal.room([_LIMIT]) == (Money.parse("86.80"),)
+            claim = theirs.claims.preempt("uid-lab", "launch", LIMIT)
+            with pytest.raises(HoldRefused, match="left"):
+                theirs.journal.open(replace(an_opening(claim, 6), guards=(replace(_LIMIT, limit=Money.parse("17.59")),)))
 
     def test_a_refusal_in_the_transaction_changes_nothing(self, place: Place, tmp_path: Path) -> None:
         with opened(place("one"), tmp_path) as state:

@@ -39,6 +39,12 @@ HERE = Path(__file__).parent
 PASSWORD = "s3cret/with%odd:signs"
 
 
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a project would be: what is kept of a state goes there."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture
 def url(postgres: Server) -> str:
     """A place where no state is yet."""
@@ -48,7 +54,9 @@ def url(postgres: Server) -> str:
 @contextmanager
 def opened(url: str, *, read_only: bool = False, wall: Wall | None = None, **changes: object) -> Iterator[State]:
     key = KeyMaterial(text=STATE_KEY)
-    state = open_state(url, root=HERE, key=key, wall=wall or SystemWall(), holder_command="nodusctl apply", read_only=read_only, **changes)  # type: ignore[arg-type]
+    state = open_state(
+        url, root=Path.cwd(), key=key, wall=wall or SystemWall(), holder_command="nodusctl apply", read_only=read_only, **changes
+    )  # type: ignore[arg-type]
     with state:
         yield state
 
@@ -418,6 +426,7 @@ class TestSchema:
         with opened(url) as state:
             assert state.journal.snapshot().serial == 1
             assert state.claims.claim("uid-lab", "stop", LIMIT) is not None
+            assert [(one.why, one.serial) for one in state.copies.backups()] == [("before-upgrade", 1)]
 
     def test_two_states_in_one_database_know_nothing_of_each_other(self, postgres: Server) -> None:
         first, second = postgres.new_state(), postgres.new_state()

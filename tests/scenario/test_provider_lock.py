@@ -113,8 +113,17 @@ def test_providers_list_and_doctor_say_it_and_import_nothing(locked: CommandLine
 
 
 def test_what_is_not_in_the_lock_is_not_imported_either(cli: CommandLine, plugin: Plugin) -> None:
+    def states() -> tuple[str, str]:
+        (listed,) = (line for line in cli("providers", "list").out.splitlines() if line.startswith("strange "))
+        (checked,) = (line for line in cli("doctor").out.splitlines() if " plugin " in line and " strange " in line)
+        return listed, checked
+
     assert cli("providers", "lock").code is ExitCode.DONE
+    listed, checked = states()
+    assert listed.endswith("not used by this project, not locked") and checked.endswith("not locked; not used by this project")
     cli.write("nodusctl.yaml", SIMULATED + "  more: {type: strange, world: world.yaml}\n")
+    listed, checked = states()
+    assert listed.endswith("not locked: nodusctl providers lock") and checked.endswith(" not locked")
     refused = cli("plan")
     assert refused.code is ExitCode.ERROR
     assert "error[PluginUnlocked]" in refused.err and "nodusctl providers lock" in refused.err

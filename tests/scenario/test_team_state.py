@@ -174,6 +174,28 @@ def test_an_apply_survives_a_server_that_starts_again(pair: tuple[Checkout, Chec
     check_quiet(url, tmp_path)
 
 
+def test_a_state_moves_from_a_file_to_the_server(tmp_path: Path, url: str) -> None:
+    """With what runs, what it has cost, its Secrets and its members; then a colleague goes on with it."""
+    ada, ben = checkouts(tmp_path, "sqlite:///.nodus/state.db", "ada", "ben", key="")
+    for one in (ada, ben):
+        one.write("lab.yaml", workspace("a", secrets="[wandb]"))
+        one.write("secret.yaml", _SECRET)
+    ada.good("apply", "--yes")
+    ada.good("state", "keys", "init", "ada", "--recovery-file", "recovery.key")
+    ada.good("state", "keys", "add", "ben", ben.good("state", "keys", "new").out.strip())
+    ada.good("sim", "advance", "1h30m", "--tick", "15m")
+    receipts = ada.good("receipts").out
+    ada.good("state", "pull", "-o", "lab.json")
+    for one in (ada, ben):
+        one.write("nodusctl.yaml", (ada.folder / "nodusctl.yaml").read_text().replace("sqlite:///.nodus/state.db", url))
+    ada.good("state", "push", "lab.json")
+    assert ada.good("receipts").out == receipts
+    assert "No changes" in ada.good("plan").out
+    ben.good("stop", "workspace/a")
+    ben.good("receipts", "--verify")
+    check_quiet(url, tmp_path)
+
+
 class TestTeam:
     @pytest.fixture
     def team(self, tmp_path: Path, url: str) -> tuple[Checkout, Checkout]:

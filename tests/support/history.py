@@ -28,7 +28,7 @@ from nodusctl.provider.machines import Machine, MachineState
 from nodusctl.state.terms import Terms, ceiling
 from nodusctl.store import journaling, money
 from nodusctl.store.book import Book
-from nodusctl.store.connections import Database
+from nodusctl.store.connections import SqliteDatabase
 from nodusctl.store.memory_books import MemoryBooks
 
 START = datetime(2024, 1, 1, 8, 0, tzinfo=UTC)
@@ -145,7 +145,7 @@ def books_of(*pasts: Past, entries: Iterable[Entry] | None = None) -> MemoryBook
 
 def write_history(path: Path, count: int, *, pasts: Iterable[Past] | None = None) -> Money:
     """Write sessions 0 to ``count`` into a new state at ``path``; what they cost together."""
-    database, total = Database(path, SystemWall(), is_read_only=False), ZERO
+    database, total = SqliteDatabase(path, SystemWall(), is_read_only=False), ZERO
     coming = iter(pasts) if pasts is not None else (session(number) for number in range(count))
     while batch := list(islice(coming, _BATCH)):
         posted = [entry for past in batch for entry in past.entries]

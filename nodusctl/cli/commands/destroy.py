@@ -33,7 +33,11 @@ def destroy(
     lock_timeout: LockTimeoutOption = "",
     is_json: JsonOption = False,
 ) -> ExitCode:
-    """Remove objects: machines are stopped, homes saved, cost ended. A Volume's data goes only where the Volume is named."""
+    """Remove objects: machines are stopped, homes saved, cost ended.
+
+    It keeps Volumes that hold data, except those that say `deletionPolicy: Delete`: their data is destroyed with them. A Volume that is
+    named goes with its data, whatever it says.
+    """
     settings = apply_settings(wiring_of(context), parallelism=parallelism, timeout=timeout, lock_timeout=lock_timeout)
     return _remove(context, names or (), settings, is_agreed=is_agreed, discards_home=discards_home, is_json=is_json)
 

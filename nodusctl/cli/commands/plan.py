@@ -97,7 +97,7 @@ def plan(
             save_plan(made, path, state_folder=wiring.project.state_folder)
         except OSError as fault:
             usage_error("The plan can't be saved", f"{path}: {fault.strerror}.")
-        output.remark(f"Saved. To apply exactly this:\n  nodusctl apply {_shown(path, wiring.start)}")
+        output.remark(_saved_text(made, _shown(path, wiring.start)))
     return made.exit_code(is_detailed=is_detailed)
 
 
@@ -113,6 +113,17 @@ def _made(wiring: Wiring, request: PlanRequest, snapshot: Path | None, base: str
     say_plan(made, wiring, output, out)
     say_no_ticker(wiring, output)
     return made
+
+
+def _saved_text(plan: Plan, file: str) -> str:
+    """How a saved plan is applied; only by its hash where a snapshot stood in for the state, not at all where something blocks it."""
+    from nodusctl.render.comment_apply import by_hash
+    from nodusctl.render.counting import counted
+
+    blocking = [reason for reason in plan.reasons if not reason.is_always_skipped]
+    if blocking:
+        return f"Saved for review; it can't be applied as it is: {counted(len(blocking), 'reason')} above."
+    return f"Saved. To apply exactly this:\n  {f'nodusctl apply {file}' if plan.basis.snapshot_at is None else by_hash(plan)}"
 
 
 def _shown(path: Path, start: Path) -> str:

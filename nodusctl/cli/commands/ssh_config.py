@@ -13,6 +13,7 @@ from nodusctl.base.exits import ExitCode, UserError
 from nodusctl.cli.app import one_command
 from nodusctl.cli.options import wiring_of
 from nodusctl.cli.wiring import Wiring
+from nodusctl.render.counting import counted
 
 if TYPE_CHECKING:
     from nodusctl.remote.ssh_config import Installed
@@ -58,7 +59,7 @@ def _proxy_words(wiring: Wiring) -> tuple[str, ...]:
 
 
 def _said(installed: Installed, names: list[str]) -> str:
-    lines = [f"{len(names)} hosts in {installed.entries}: {', '.join(names) or 'none yet; run this again after an apply'}"]
+    lines = [f"{counted(len(names), 'host')} in {installed.entries}: {', '.join(names) or 'none yet; run this again after an apply'}"]
     if installed.backup:
         lines.append(f"{installed.config} includes it now; what it was is {installed.backup}")
     return "\n".join(lines)

@@ -58,7 +58,7 @@ def test_a_saved_plan_is_printed_with_the_commands_that_apply_it(cli: CommandLin
     assert ran.code is ExitCode.DONE and ran.err == ""
     assert (
         ran.out.startswith("<!-- nodusctl-plan lab ")
-        and "**2 to create. Costs $9.998333 to $10.00 (p50 to p90), at most $10.00." in ran.out
+        and "**2 to create. Costs $9.998333 to $10.00 (likely to unlucky, p50 to p90), at most $10.00." in ran.out
     )
     assert "nodusctl apply p.nodusplan\n" in ran.out and f"nodusctl apply --plan-hash {plan_hash} --yes" in ran.out
 

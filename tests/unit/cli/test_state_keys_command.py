@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,23 @@ def test_a_removal_says_what_it_leaves(applied: CommandLine, tmp_path: Path) -> 
     ran = applied("state", "keys", "remove", "ben", "--rotate")
     assert (ran.code, ran.err) == (ExitCode.DONE, "")
     assert applied("state", "keys", "rotate").out.startswith("A new key, for ada, recovery;")
+
+
+def test_doctor_names_the_members_and_whoever_was_planted(applied: CommandLine) -> None:
+    assert " members " not in applied("doctor").out
+    applied("state", "keys", "init", "ada", "--recovery-file", "recovery.key")
+    healthy = applied("doctor")
+    assert (healthy.code, any(line.split()[2:] == ["members", "ada"] for line in healthy.out.splitlines())) == (ExitCode.DONE, True)
+    connection = sqlite3.connect(applied.folder / ".nodus/state.db")
+    columns = "public_key, wrapped, 'made up', added_at, added_by"
+    connection.execute(f"INSERT INTO key_copies SELECT 'mallory', {columns} FROM key_copies WHERE member = 'recovery'")
+    connection.commit()
+    connection.close()
+    for words in (("doctor",), ("state", "keys", "list")):
+        ran = applied(*words)
+        assert "MemberUnknown" in ran.out + ran.err
+        assert "nodusctl state keys remove mallory" in ran.out + ran.err
+    assert code_of(applied("state", "keys", "rotate", "--json")) == "StateKeyWrong"
 
 
 def test_settings_say_where_keys_come_from(applied: CommandLine) -> None:

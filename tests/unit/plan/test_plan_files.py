@@ -24,6 +24,11 @@ def test_a_plan_reads_back_equal() -> None:
     assert read_plan(write_plan(made())) == made()
 
 
+def test_a_plan_read_back_has_its_fields_in_the_order_they_were_written() -> None:
+    orders = [[list(action.applied or {}) for action in one.actions] for one in (made(), read_plan(write_plan(made())))]
+    assert orders[0] == orders[1] and any(order != sorted(order) for order in orders[0])
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"nodusplan": "1"}', "apiVersion: nodus.dev/v1"])
 def test_what_is_no_plan_is_unreadable(text: str) -> None:
     with pytest.raises(PlanFileError) as refused:

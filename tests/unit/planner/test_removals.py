@@ -81,7 +81,7 @@ def test_a_removal_of_a_running_session_says_when_it_was_last_saved() -> None:
     snapshot = running(with_disk(applied(WS, OTHER), saved_at=NOW - timedelta(hours=3)), LAB)
     action = next(one for one in plan(OTHER, snapshot=snapshot).actions if one.address == LAB)
     assert action.change_class is ChangeClass.ENDS_SESSION
-    assert "last save 3h ago" in action.notes[0]
+    assert "is saved before it ends (last saved 3h ago)" in action.notes[0]
 
 
 def test_too_many_grave_removals_by_absence_stop_the_plan() -> None:

@@ -120,6 +120,9 @@ def test_warm_workers_count_for_the_function_and_the_hold_for_every_worker() -> 
 def test_a_capped_function_costs_at_most_what_remains() -> None:
     found = estimate_function(basis(), FunctionRun(min_workers=1, max_workers=2, nodes=2, remaining=Money.parse("5")))
     assert (found.at_most.amount, found.hold, found.gang_hold) == (Money.parse("5"), Money.parse("5"), Money.parse("10"))
+    assert found.cost is not None and (found.cost.p50, found.cost.p90, found.horizon) == (Money.parse("5"), Money.parse("5"), Horizon.CAP)
+    roomy = estimate_function(basis(), FunctionRun(min_workers=1, remaining=Money.parse("5000")))
+    assert roomy.cost is not None and (roomy.cost.p90, roomy.horizon) == (Money.parse("803"), Horizon.WARM)
 
 
 def test_the_status_has_the_field_names_of_the_seeds() -> None:

@@ -64,12 +64,13 @@ def test_the_verdict_says_counts_costs_and_blocks_in_words() -> None:
     made = plan(workspace("b"), workspace("new", 'ephemeral: true, maxCostUSD: "5.00"'), workspace("stuck", GPU8), snapshot=state)
     body = comment(made).body
     assert re.search(
-        r"^\*\*2 to create, 1 to keep, 1 to destroy\. Costs at least \$\d+\.\d+ to \$10\.00 \(p50 to p90\), at most: at least \$10\.00, "
+        r"^\*\*2 to create, 1 to keep, 1 to destroy\. "
+        r"Costs at least \$\d+\.\d+ to \$10\.00 \(likely to unlucky, p50 to p90\), at most: at least \$10\.00, "
         r"as a price is unknown\. Blocked by 1 reason\.\*\*$",
         body,
         re.MULTILINE,
     ), body[:500]
-    assert "Costs $9.998333 to $10.00 (p50 to p90), at most $10.00. Not blocked." in comment(plan(WS)).body
+    assert "Costs $9.998333 to $10.00 (likely to unlucky, p50 to p90), at most $10.00. Not blocked." in comment(plan(WS)).body
     assert "at most: no limit" in comment(plan(workspace())).body
     assert "**No changes. Costs nothing more.**" in comment(plan(WS, snapshot=running(applied(WS), LAB))).body
     assert "unknown: it was planned without asking for prices" in comment(plan(WS, is_offline=True, markets=())).body
@@ -88,19 +89,63 @@ def test_the_gravest_loss_comes_first_with_what_is_lost() -> None:
     assert lost < ended
     assert "`everything on it is lost: 50Gi of disk and 1 saved revision, the last just now`" in body
     assert "`its home volume/lab-home is destroyed too`" in body
+    assert "`because it says deletionPolicy: Delete; to keep it, set Retain and apply before removing it`" in body
 
 
 def test_a_restart_says_what_becomes_of_the_files() -> None:
     state = running(with_disk(applied(WS), saved_at=NOW), LAB)
     made = plan(WS, snapshot=state, allow=AllowFlags(max_deletes=3, restarts=(LAB,)))
     body = comment(made).body
-    assert "`workspace/lab` **restarts the session**\n  - `its home is saved first; last save just now`" in body
+    assert (
+        "`workspace/lab` **restarts the session**\n  - `its home is saved before the restart (last saved just now); running programs end`"
+        in body
+    )
     assert f"nodusctl apply --restart workspace/lab --plan-hash {plan_hash(made)} --yes" in body
+
+
+def test_carrying_out_the_rest_names_what_it_destroys_and_restarts_all_the_same() -> None:
+    scratch = workspace("b").replace("size: 50Gi", "size: 50Gi, deletionPolicy: Delete")
+    state = running(with_disk(applied(WS, scratch), saved_at=NOW), LAB)
+    body = comment(plan(WS, workspace("stuck", GPU8), snapshot=state, allow=AllowFlags(max_deletes=3, restarts=(LAB,)))).body
+    done = re.search(r"without `workspace/stuck`, which is blocked\.\n\*\*This (.*)\.\*\*", body)
+    assert done is not None and "restarts `workspace/lab`" in done[1] and "`workspace/b`" in done[1] and "stuck" not in done[1]
+
+
+def test_the_verdict_says_what_of_it_is_blocked_and_what_storage_stays() -> None:
+    busy = document("Workspace", "two", 'volume: lab-home, maxCostUSD: "4.00", image: nodus/workspace-cpu')
+    state = running(with_disk(applied(WS), saved_at=NOW), LAB)
+    made = plan(WS, busy, snapshot=state)
+    assert codes(made) == ["VolumeBusy"]
+    body = comment(made).body
+    assert "of which $4.00 is blocked and $5.00 a month is storage that doesn't change. Blocked by 1 reason." in body, body[:400]
+    assert "Give workspace/two a Volume of its own, or stop workspace/lab first." in body
+    assert "(a rate, not a bill: caps and windows stop it at the amounts below)" in body
+    assert "In both: $0.20/h of objects whose cost doesn't change." in body
+
+
+def test_what_is_left_out_says_what_it_would_cost() -> None:
+    spec = 'code: {module: m, qualname: q}, python: "3.11", resources: {gpu: L4}, scaling: {minWorkers: 2}, maxCostUSD: "500.00"'
+    made = plan(document("Function", "embed", spec))
+    assert "Costs nothing more. What apply leaves out would cost $500.00 to $500.00 (likely to unlucky, p50 to p90)" in comment(made).body
+
+
+def test_a_new_object_shows_its_labels_and_annotations() -> None:
+    made = plan(workspace(metadata="labels: {team: vision}, annotations: {a/b: why}"))
+    body = comment(made).body
+    assert "metadata.labels[team]" in body and "metadata.annotations[a/b]" in body
+
+
+def test_a_branch_that_is_only_behind_changes_nothing_and_says_why() -> None:
+    made = plan(WS, snapshot=running(applied(WS), LAB))
+    behind = replace(made, reasons=(BlockingReason(code="BaseMoved", address=LAB, message="m", fix="f"),))
+    assert "**No changes: 1 object is left alone, because the base branch has work on it that these files haven't." in comment(behind).body
 
 
 def test_what_blocks_decides_what_can_be_applied() -> None:
     stuck = comment(plan(workspace("a"), workspace("stuck", GPU8))).body
     assert "leaves them out with `--skip-blocked`" in stuck and "nodusctl apply --skip-blocked" in stuck and "--plan-hash" not in stuck
+    assert "without `workspace/stuck`, which is blocked.\nNothing else is destroyed, ended or restarted by it." in stuck
+    assert "ends with exit code 14:" in stuck
     poor = comment(plan(document("Budget", "team", 'limitUSD: "0.01"'), workspace("a"))).body
     assert "Apply refuses all of it" in poor and "--skip-blocked" not in poor and "nodusctl plan -o plan.nodusplan" in poor
     function = document("Function", "embed", 'code: {module: m, qualname: q}, python: "3.11", resources: {gpu: L4}')
