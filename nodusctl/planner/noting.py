@@ -14,6 +14,8 @@ from nodusctl.planner.removals import session_end_notes
 from nodusctl.planner.seating import Seated
 from nodusctl.planner.world import World
 
+PLANNED_OFFLINE = "planned offline: no offer was asked for"
+"""The remark on an Action that apply refuses: it needs an offer and has none."""
 _ENDING = frozenset({ChangeClass.ENDS_SESSION, ChangeClass.RESTARTS, ChangeClass.REPLACES})
 
 
@@ -64,7 +66,7 @@ def _left_out_tools(seat: Seated | None, market: Marketplace) -> Iterator[str]:
 
 def _offline(one: Draft, seat: Seated | None, world: World) -> Iterator[str]:
     if seat is not None and world.is_offline:
-        yield "planned offline: no offer was asked for"
+        yield PLANNED_OFFLINE
 
 
 def _admitted_stopped(one: Draft) -> Iterator[str]:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -44,13 +44,16 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 
+STRANGE = SIMULATED.replace("simulated", "strange")
+
+
 @pytest.fixture
-def crashing(empty_cli: CommandLine, plugin: Plugin) -> Iterator[CommandLine]:
-    """A project whose provider is a stranger's plugin; the test breaks it."""
-    empty_cli.write("nodusctl.yaml", SIMULATED.replace("simulated", "strange"))
+def crashing(empty_cli: CommandLine, plugin: Plugin) -> CommandLine:
+    """A project whose simulated cloud is reached through a stranger's plugin; the test breaks it."""
+    empty_cli.write("nodusctl.yaml", STRANGE)
     empty_cli.write("ws.yaml", LAB)
     assert empty_cli("sim", "init", "--now", NOW).code is ExitCode.DONE
-    yield empty_cli
+    return empty_cli
 
 
 def broken(plugin: Plugin, body: str) -> None:
@@ -170,7 +173,8 @@ def test_atlantis_3411_a_plugin_that_raises_while_a_plan_is_made_is_reported_and
     as_json = [json.loads(line) for line in crashing("plan", "--json").out.splitlines()]
     assert [line["code"] for line in as_json if line["type"] == "diagnostic"].count("PluginCrashed") == 1
     broken(plugin, "return super().offers(query)")
-    assert crashing("apply", "--yes").code is ExitCode.DONE
+    mended = crashing("plan")
+    assert mended.code is ExitCode.DONE and "PluginCrashed" not in mended.err
 
 
 def test_atlantis_3411_trouble_of_the_network_is_no_crash(crashing: CommandLine, plugin: Plugin) -> None:
@@ -184,17 +188,19 @@ def test_atlantis_3411_trouble_of_the_network_is_no_crash(crashing: CommandLine,
 def test_atlantis_3411_a_plugin_that_takes_the_process_with_it_leaves_no_lock(
     crashing: CommandLine, plugin: Plugin, words: tuple[str, ...]
 ) -> None:
+    crashing.write("nodusctl.yaml", SIMULATED)
     assert crashing("apply", "--yes").code is ExitCode.DONE
-    crashing.write("ws.yaml", CHANGED.replace("cpu: 4, memory: 16Gi", "cpu: 8, memory: 32Gi"))
+    crashing.write("nodusctl.yaml", STRANGE)
+    crashing.write("ws.yaml", CHANGED)
     broken(plugin, "import os; os.abort()")
     apart = replace(crashing, environment={"PYTHONPATH": str(plugin.site)})
     ran = started(apart, *words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     assert ran.wait(60) == -signal.SIGABRT
-    broken(plugin, "return super().offers(query)")
+    crashing.write("nodusctl.yaml", SIMULATED)
     seen = crashing("plan")
     assert seen.code is ExitCode.DONE
     assert "lock" not in seen.err.lower()
-    assert crashing("apply", "--yes", "--restart", "ws/lab").code is ExitCode.DONE
+    assert crashing("apply", "--yes").code is ExitCode.DONE
     assert crashing("receipts", "--verify").code is ExitCode.DONE
 
 
@@ -261,12 +267,13 @@ def test_opentofu_4107_heartbeats_go_on_for_the_whole_of_a_ten_minute_create(wor
     with beating(JsonProgress(say, wall), period_seconds=1 / 200) as progress:
         assert world.apply(outside=world.outside(progress=progress)).exit_code is ExitCode.DONE
     assert world.status().phase is Phase.RUNNING
-    beats = [(moment, fields) for moment, kind, fields in lines if kind == "heartbeat"]
-    assert all([one["address"] for one in fields["waiting"]] == ["workspace/lab"] for _, fields in beats)
-    length = lines[-1][0] - lines[0][0]
+    reported = [number for number, (_, kind, _) in enumerate(lines) if kind == "progress"]
+    during = lines[reported[0] : reported[-1] + 1]
+    begun, length = during[0][0], during[-1][0] - during[0][0]
     assert length >= 600, "the create took ten minutes of that clock"
-    quarters = {int(4 * (moment - lines[0][0]) / length) for moment, _ in beats}
-    assert {0, 1, 2} <= quarters, "from its beginning to its end"
+    beats = [(moment, fields) for moment, kind, fields in during if kind == "heartbeat"]
+    assert all([one["address"] for one in fields["waiting"]] == ["workspace/lab"] for _, fields in beats)
+    assert {int(4 * (moment - begun) / length) for moment, _ in beats} >= {0, 1, 2, 3}, "from its beginning to its end"
 
 
 def test_opentofu_4107_the_real_program_says_what_it_waits_for(cli: CommandLine) -> None:

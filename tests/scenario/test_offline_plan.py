@@ -139,7 +139,9 @@ def test_no_secret_and_nothing_a_secret_could_be_guessed_from_is_in_the_snapshot
 def test_a_plan_from_a_snapshot_is_not_applied_as_a_file(team: CommandLine) -> None:
     team("state", "snapshot", "-o", "s.json")
     edited(team)
-    assert team("plan", "--snapshot", "s.json", "-o", "p.nodusplan").code is ExitCode.DONE
+    planned = team("plan", "--snapshot", "s.json", "-o", "p.nodusplan")
+    assert planned.code is ExitCode.DONE
+    assert "To apply exactly this:\n  nodusctl apply --plan-hash" in planned.err and "apply p.nodusplan" not in planned.err
     refused = team("apply", "p.nodusplan")
     assert refused.code is ExitCode.REFUSED
     assert "nodusctl apply --plan-hash" in refused.err
@@ -211,7 +213,8 @@ def test_no_command_of_the_files_runs_in_an_offline_plan(team: CommandLine) -> N
 
 
 def test_an_offline_plan_without_a_snapshot_has_no_price_and_is_not_applied_as_a_file(cli: CommandLine) -> None:
-    assert cli("plan", "--offline", "-o", "p.nodusplan").code is ExitCode.DONE
+    planned = cli("plan", "--offline", "-o", "p.nodusplan")
+    assert planned.code is ExitCode.DONE and "Saved for review; it can't be applied as it is" in planned.err
     refused = cli("apply", "p.nodusplan")
     assert refused.code is ExitCode.PRICE
     assert "error[PriceUnknown]" in refused.err

@@ -116,13 +116,18 @@ def _made(wiring: Wiring, request: PlanRequest, snapshot: Path | None, base: str
 
 
 def _saved_text(plan: Plan, file: str) -> str:
-    """How a saved plan is applied; only by its hash where a snapshot stood in for the state, not at all where something blocks it."""
+    """How a saved plan is applied: only by its hash where a snapshot stood in for the state, not at all while blocked or without prices."""
+    from nodusctl.planner.noting import PLANNED_OFFLINE
     from nodusctl.render.comment_apply import by_hash
     from nodusctl.render.counting import counted
 
     blocking = [reason for reason in plan.reasons if not reason.is_always_skipped]
     if blocking:
         return f"Saved for review; it can't be applied as it is: {counted(len(blocking), 'reason')} above."
+    if any(PLANNED_OFFLINE in action.notes for action in plan.actions):
+        return (
+            "Saved for review; it can't be applied as it is: it was planned offline, without prices. Plan again:\n  nodusctl plan -o FILE"
+        )
     return f"Saved. To apply exactly this:\n  {f'nodusctl apply {file}' if plan.basis.snapshot_at is None else by_hash(plan)}"
 
 

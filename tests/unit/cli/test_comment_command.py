@@ -51,6 +51,15 @@ def in_gitlab(cli: CommandLine, forge: ForgeServer) -> CommandLine:
     return CommandLine(cli.folder, environment)
 
 
+def test_a_saved_plan_that_is_blocked_is_said_to_be_for_review(cli: CommandLine) -> None:
+    assert "Saved. To apply exactly this:\n  nodusctl apply p.nodusplan" in cli("plan", "-o", "p.nodusplan").err
+    spec = "{ephemeral: true, resources: {gpu: {type: [H100], count: 8, minMemory: 100Gi}}}"
+    cli.write("stuck.yaml", f"apiVersion: nodus.dev/v1\nkind: Workspace\nmetadata: {{name: stuck}}\nspec: {spec}\n")
+    ran = cli("plan", "-o", "p.nodusplan")
+    assert ran.code is ExitCode.BLOCKED
+    assert "Saved for review; it can't be applied as it is: 1 reason above." in ran.err and "To apply exactly" not in ran.err
+
+
 def test_a_saved_plan_is_printed_with_the_commands_that_apply_it(cli: CommandLine) -> None:
     cli("plan", "-o", "p.nodusplan")
     ran = cli("comment", "p.nodusplan")
