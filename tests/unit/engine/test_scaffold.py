@@ -34,10 +34,14 @@ def test_nothing_that_exists_is_overwritten_and_what_is_missing_comes(empty_cli:
 
 def test_a_second_init_changes_no_byte(empty_cli: CommandLine) -> None:
     empty_cli("init")
-    before = {path.name: path.read_bytes() for path in empty_cli.folder.iterdir()}
+    before = _files(empty_cli.folder)
     ran = empty_cli("init")
     assert "already there" in ran.out
-    assert {path.name: path.read_bytes() for path in empty_cli.folder.iterdir()} == before
+    assert _files(empty_cli.folder) == before
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_every_file_names_its_schema(empty_cli: CommandLine) -> None:
