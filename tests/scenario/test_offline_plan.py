@@ -184,7 +184,7 @@ def test_a_file_that_is_no_snapshot_is_told(cli: CommandLine, text: str, why: st
     cli.write("s.json", text)
     refused = cli("plan", "--snapshot", "s.json")
     assert refused.code is ExitCode.ERROR
-    assert "error[SnapshotUnreadable]" in refused.err and why in refused.err
+    assert "error[SnapshotUnreadable]" in refused.err and why in " ".join(refused.err.split())
     assert "error[SnapshotUnreadable]" in cli("plan", "--snapshot", "nowhere.json").err
 
 

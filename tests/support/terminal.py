@@ -53,13 +53,19 @@ class Session:
         ends_at = time.monotonic() + LIMIT_SECONDS
         while not is_there(self.said):
             assert time.monotonic() < ends_at, self.said
-            if not select.select([self._ours], [], [], 1.0)[0]:
+            if not self._has_words(1.0):
                 continue
             try:
                 piece = os.read(self._ours, 65536)
             except OSError:
                 return
             self.said += piece.decode("utf-8", "replace")
+
+    def _has_words(self, seconds: float) -> bool:
+        """``poll``, because ``select`` can't take a descriptor above 1023."""
+        asked = select.poll()
+        asked.register(self._ours, select.POLLIN)
+        return bool(asked.poll(seconds * 1000))
 
     def type(self, text: str) -> None:
         """Type at its terminal."""
