@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,11 +10,18 @@ from pathlib import Path
 import pytest
 from support.commands import LAB, NOW, SIMULATED, CommandLine
 from support.postgres import Server, a_server, why_not
+from support.world import OPEN
 
 from nodusctl.base.redaction import REDACTOR
 
 # A shell's background job starts with Ctrl-C ignored, and what is ignored is inherited; the commands under test must be able to hear it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# A test run is many projects in one process, each with some databases: the usual 1,024 files are for one program.
+_FILES, _MOST_FILES = resource.getrlimit(resource.RLIMIT_NOFILE)
+_WANTED_FILES = 16384 if _MOST_FILES == resource.RLIM_INFINITY else min(16384, _MOST_FILES)
+if _FILES != resource.RLIM_INFINITY and _FILES < _WANTED_FILES:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_WANTED_FILES, _MOST_FILES))
 
 
 @pytest.fixture(autouse=True)
@@ -23,6 +31,13 @@ def _own_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
         monkeypatch.setenv(f"XDG_{name}_HOME", str(folder / name.lower()))
     for name in ("NODUSCTL_NOW", "NODUSCTL_STATE_KEY", "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def _no_world_stays_open() -> Iterator[None]:
+    yield
+    while OPEN:
+        OPEN[-1].close()
 
 
 @pytest.fixture(autouse=True)

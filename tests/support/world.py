@@ -129,6 +129,10 @@ def context_of(folder: Path, instance: str, wall: Wall) -> ProviderContext:
     )
 
 
+OPEN: list[World] = []
+"""Those whose files are open; what a test leaves here is closed after it."""
+
+
 class World:
     """One process's view of one project."""
 
@@ -152,6 +156,7 @@ class World:
         self.state: State = open_state("sqlite:///.nodus/state.db", root=folder, key=KEY, wall=self.wall, holder_command="nodusctl test")
         self.heard = Heard()
         self._numbers = itertools.count(1)
+        OPEN.append(self)
 
     def _open(self, now: datetime | None) -> tuple[Mapping[str, Provider], Clock]:
         self.cloud = SimulatedProvider.open(context_of(self.folder, "sim", self.wall), {})
@@ -165,6 +170,7 @@ class World:
 
     def close(self) -> None:
         """Give files back."""
+        OPEN.remove(self)
         self.state.close()
         self.cloud.close()
 
