@@ -14,8 +14,10 @@ from support.world import OPEN
 
 from nodusctl.base.redaction import REDACTOR
 
-# A shell's background job starts with Ctrl-C ignored, and what is ignored is inherited; the commands under test must be able to hear it.
+# A shell's background job starts with Ctrl-C ignored, one under nohup with the hang-up, and what is ignored is inherited; the commands
+# under test must be able to hear both.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # A test run is many projects in one process, each with some databases: the usual 1,024 files are for one program.
 _FILES, _MOST_FILES = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -182,6 +182,7 @@ def simulated_cloud_of(team: Team, clone: Path) -> None:
     shutil.copytree(team.work / ".nodus", clone / ".nodus", dirs_exist_ok=True)
 
 
+@pytest.mark.skipif(shutil.which("jq") is None, reason="jq, which GitHub's machines have, is not installed")
 def test_github_from_a_fork_s_pull_request_to_what_was_approved(team: Team) -> None:
     # On main a snapshot is taken, with what can read.
     main = team.clone("snapshot")

@@ -170,9 +170,10 @@ class World:
 
     def close(self) -> None:
         """Give files back."""
-        OPEN.remove(self)
-        self.state.close()
-        self.cloud.close()
+        if self in OPEN:
+            OPEN.remove(self)
+            self.state.close()
+            self.cloud.close()
 
     # What a person writes
 
