@@ -55,7 +55,8 @@ class Redactor:
         """One pattern for all values, longest first, made when it is next needed."""
         with self._lock:
             if self._is_stale:
-                self._pattern = re.compile("|".join(re.escape(value) for value in sorted(self._values, key=len, reverse=True)))
+                longest_first = sorted(self._values, key=len, reverse=True)
+                self._pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
                 self._is_stale = False
             return self._pattern
 
