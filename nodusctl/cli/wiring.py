@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -240,8 +241,15 @@ class Wiring:
 
     @cached_property
     def writing(self) -> State:
-        """The state for commands that change something."""
-        return self._open_state(read_only=False)
+        """The state for commands that change something; who waits long for its lock is told whose it is."""
+        from nodusctl.cli.announced_waits import AnnouncedClaims
+
+        state = self._open_state(read_only=False)
+        return replace(state, claims=AnnouncedClaims(state.claims, self._remark))
+
+    def _remark(self, text: str) -> None:
+        if self._output is not None:
+            self._output.remark(text)
 
     @cached_property
     def passes(self) -> Passes:
