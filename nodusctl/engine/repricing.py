@@ -43,7 +43,8 @@ def reprice(plan: Plan, rate_of: AskedRate, now: datetime) -> tuple[Plan, tuple[
     actions = tuple(_repriced(action, rate_of, now, said) for action in plan.actions)
     if said.refusals:
         raise UserError(*said.refusals, exit_code=ExitCode.PRICE)
-    return replace(plan, actions=actions), tuple(said.notes)
+    # One offering may be an offer in several places, at one price.
+    return replace(plan, actions=actions), tuple(dict.fromkeys(said.notes))
 
 
 def _repriced(action: Action, rate_of: AskedRate, now: datetime, said: _Said) -> Action:

@@ -44,6 +44,8 @@ def test_a_price_at_the_ceiling_is_applied_and_said(cli: CommandLine) -> None:
     applied = cli("apply", "p.nodusplan")
     assert applied.code is ExitCode.DONE
     assert "note[PriceMoved]" in applied.err
+    moved = [line for line in applied.err.splitlines() if "within the ceiling" in line]
+    assert moved and len(moved) == len(set(moved)), "an offering that is sold in several places is told once"
     assert "cpu-4c-16g-us: $0.20/h is $0.22/h now (+10.0 %)" in applied.err
     assert made(cli) == "1"
 
