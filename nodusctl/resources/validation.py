@@ -74,7 +74,7 @@ def _fault_of(details: ErrorDetails, model: type[BaseModel], base: FieldPath, sh
         case "extra_forbidden":
             return unknown_field(path, model, base)
         case "literal_error":
-            return _not_among(path, details["input"], _choices(str(context.get("expected", ""))))
+            return _not_among(path, details["input"], _choices(str(context.get("expected", ""))), show_values=show_values)
         case "too_long" | "too_short" | "string_too_long" | "string_too_short":
             return _wrong_length(path, context)
         case "greater_than_equal":
@@ -168,15 +168,15 @@ def _unglued(text: str) -> str:
     return f"Put a space after the colon of {found[1]}." if found else ""
 
 
-def _not_among(path: FieldPath, value: object, choices: list[str]) -> Fault:
+def _not_among(path: FieldPath, value: object, choices: list[str], *, show_values: bool) -> Fault:
     allowed = ", ".join(choices)
-    if isinstance(value, UnquotedNumber) and value.text in choices:
+    if isinstance(value, UnquotedNumber) and value.text in choices:  # an allowed value is no secret
         detail = f"{value.text} without quotes is the number {value.text.rstrip('0')} to YAML."
         return Fault(
             reason="Invalid", summary="A text is written without quotes.", detail=detail, fix=f'Quote it: "{value.text}"', paths=(path,)
         )
     if isinstance(value, (dict, list)):
-        return wrong_type(path, value, f"one of {allowed}")
+        return wrong_type(path, value, f"one of {allowed}", show_values=show_values)
     close = nearest(str(value), choices)
     fix = f"Did you mean {close}?" if close else ""
     words = str(value).split()
@@ -184,10 +184,11 @@ def _not_among(path: FieldPath, value: object, choices: list[str]) -> Fault:
         fix = f"Put a comma between them: {', '.join(words)}"
     elif close == str(value):
         fix = f"Write {close} without quotes." if isinstance(value, str) else f'Quote it: "{close}"'
+    written = f"{_shown(value)} was written" if show_values else "Something else was written"
     return Fault(
         reason="NotSupported",
         summary="A value is not one of those allowed.",
-        detail=f"{_shown(value)} was written; allowed: {allowed}.",
+        detail=f"{written}; allowed: {allowed}.",
         fix=fix,
         paths=(path,),
     )
