@@ -1,4 +1,4 @@
-"""How an apply is approved (a file handed over, a hash, an answer), and carrying the approved plan out."""
+"""How an apply is approved (a file handed over, an answer; by a hash: ``reviewing``), and carrying the approved plan out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nodusctl.cli.prompt import agrees
 from nodusctl.cli.wiring import Wiring
 from nodusctl.engine.applying import ApplySettings, Recheck, apply_plan, blocking
 from nodusctl.engine.plan import PlanRequest
-from nodusctl.engine.plan_files import kept_plan, open_plan
+from nodusctl.engine.plan_files import open_plan
 from nodusctl.engine.refusing import LeftBehind
 from nodusctl.engine.repricing import AskedRate
 from nodusctl.engine.resuming import resume_plan
@@ -35,15 +35,6 @@ class Approved:
     settings: ApplySettings
     resumes: bool = False
     again: Callable[[], Plan] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Reviewed:
-    """A plan that was reviewed by its hash; ``beside`` is a file with it to tell differences from, ``base`` the branch to plan against."""
-
-    hash: str
-    beside: Path | None
-    base: str
 
 
 def approve_saved(path: Path, settings: ApplySettings, *, resumes: bool = False) -> Approved:
@@ -86,23 +77,6 @@ def ask_about(plan: Plan, wiring: Wiring, settings: ApplySettings, question: str
         output.remark("Nothing was changed.")
         return ExitCode.ERROR
     return Approved(plan, replace(settings, asks_prices=is_asked))
-
-
-def approve_hash(wanted: Reviewed, request: PlanRequest, wiring: Wiring, settings: ApplySettings) -> Approved:
-    """A fresh plan with the reviewed hash is the reviewed plan. UserError (11) with the difference where it isn't."""
-    plan = fresh_plan(wiring, request, wanted.base)
-    now = plan_hash(plan)
-    if now == wanted.hash:
-        return Approved(plan, settings)
-    kept = wiring.project.state_folder
-    reviewed = open_plan(wanted.beside)[0] if wanted.beside is not None else kept_plan(wanted.hash, state_folder=kept)
-    detail = f"Reviewed: {wanted.hash}\nNow:      {now}"
-    if reviewed is not None:
-        from nodusctl.render.plan_difference import plan_difference_text
-
-        detail += f"\n{plan_difference_text(reviewed, plan)}"
-    fix = "have the new plan reviewed:\nnodusctl plan -o FILE"
-    raise UserError(error("Conflict", "The plan is not the reviewed one", detail, fix), exit_code=ExitCode.REFUSED)
 
 
 def apply_approved(approved: Approved, wiring: Wiring) -> ExitCode:

@@ -10,7 +10,7 @@ from nodusctl.cli.output.protocol import Aside, Output
 from nodusctl.cli.output.slow import told_when_slow
 from nodusctl.cli.wiring import Wiring
 from nodusctl.engine.locking import lock_note
-from nodusctl.engine.plan import BaseOf, PlanRequest, make_plan
+from nodusctl.engine.plan import BaseOf, BegunPlan, PlanRequest, begin_plan
 from nodusctl.engine.removal import plan_removal
 from nodusctl.engine.snapshot_outlook import Sources
 from nodusctl.plan.plan import Plan
@@ -28,22 +28,27 @@ _PAGE_LIMIT = 250_000
 
 def fresh_plan(wiring: Wiring, request: PlanRequest, base: str = "") -> Plan:
     """The plan of the project's files as they are now; against the branch ``base`` where one is named."""
+    return finished_plan(begun_plan(wiring, request, base), wiring)
+
+
+def begun_plan(wiring: Wiring, request: PlanRequest, base: str = "") -> BegunPlan:
+    """The same up to where providers are asked."""
     project = wiring.project
-    with told_when_slow(wiring.output(is_json=False), wiring.wall, "planning: reading files, asking providers"):
-        plan = make_plan(
+    with told_when_slow(wiring.output(is_json=False), wiring.wall, "planning: reading files"):
+        return begin_plan(
+            planning_sources(wiring),
             root=project.folder,
             project=project.file,
             request=request,
-            journal=wiring.journal,
-            providers=wiring.providers,
-            prices=wiring.prices,
-            secrets=wiring.secrets,
-            clock=wiring.clock,
-            ids=wiring.ids,
             who=wiring.who,
-            passes=wiring.reading.passes,
             base_of=base_of(wiring, base),
         )
+
+
+def finished_plan(begun: BegunPlan, wiring: Wiring) -> Plan:
+    """The rest of it: providers are asked, and the project's policy command judges."""
+    with told_when_slow(wiring.output(is_json=False), wiring.wall, "planning: asking providers"):
+        plan = begun.finished()
     return judged(plan, wiring)
 
 

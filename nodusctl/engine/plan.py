@@ -13,8 +13,9 @@ from nodusctl.engine.former_defaults import former_defaults
 from nodusctl.engine.naming import refuse_other_project
 from nodusctl.engine.snapshot_outlook import Outlook, Sources
 from nodusctl.engine.specs import Specs, readable_specs
-from nodusctl.engine.worlds import Asked, gather, world_of
+from nodusctl.engine.worlds import Asked, unasked_world, with_markets, world_of
 from nodusctl.plan.plan import AllowFlags, Plan
+from nodusctl.planner.as_reviewed import as_reviewed
 from nodusctl.planner.base_moved import BaseFacts
 from nodusctl.planner.build import build_plan
 from nodusctl.planner.world import Reach, World
@@ -70,13 +71,37 @@ def make_plan(
     UserError with every fault of the files, for a project without objects, for a state of another project, and for targets nobody
     knows. What can't be had from outside is a blocking reason of the plan, never an exception.
     """
-    snapshot = journal.snapshot()
-    refuse_other_project(journal, project)
-    specs = _specs(root, project, request, snapshot, clock.now())
     sources = Sources(journal=journal, providers=providers, prices=prices, secrets=secrets, clock=clock, ids=ids, passes=passes)
-    reach = _reach(specs, request)
-    world = gather(sources, project, snapshot, specs=specs, reach=reach, allow=allow_flags(request, project), who=who, request=request)
-    return build_plan(_against(world, specs, request, base_of), former_defaults)
+    return begin_plan(sources, root=root, project=project, request=request, who=who, base_of=base_of).finished()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BegunPlan:
+    """A plan in the making: files, state and base branch are read, and no provider is asked yet."""
+
+    world: World
+    sources: Sources
+    asked: Asked
+
+    def as_reviewed(self, reviewed: Plan) -> Plan:
+        """What it comes to so far, compared with a reviewed plan (``planner.as_reviewed``). No provider is asked."""
+        return as_reviewed(self.world, reviewed, former_defaults)
+
+    def finished(self) -> Plan:
+        """The plan, with what every provider answers."""
+        return build_plan(with_markets(self.world, self.sources, self.asked), former_defaults)
+
+
+def begin_plan(
+    sources: Sources, *, root: Path, project: ProjectFile, request: PlanRequest, who: str, base_of: BaseOf | None = None
+) -> BegunPlan:
+    """``make_plan`` up to where providers are asked; its UserErrors all come from here."""
+    snapshot = sources.journal.snapshot()
+    refuse_other_project(sources.journal, project)
+    specs = _specs(root, project, request, snapshot, sources.clock.now())
+    asked = _asked(specs, project, request, who)
+    world = _against(unasked_world(sources, snapshot, asked), specs, request, base_of)
+    return BegunPlan(world=world, sources=sources, asked=asked)
 
 
 def make_plan_from(
@@ -92,15 +117,7 @@ def make_plan_from(
 ) -> Plan:
     """The same plan from a snapshot of the state: no state, no provider and no source of a secret is asked. UserError as above."""
     specs = _specs(root, project, request, outlook.snapshot, outlook.taken_at)
-    asked = Asked(
-        project=project,
-        specs=specs,
-        reach=_reach(specs, request),
-        allow=allow_flags(request, project),
-        who=who,
-        request=request,
-    )
-    world = world_of(outlook, asked, prices.book(), ids.new_uid())
+    world = world_of(outlook, _asked(specs, project, request, who), prices.book(), ids.new_uid())
     return build_plan(_against(world, specs, request, base_of), former_defaults)
 
 
@@ -116,8 +133,9 @@ def _specs(root: Path, project: ProjectFile, request: PlanRequest, snapshot: Sna
     return readable_specs(root, project, snapshot, now, paths=request.paths, named=(*request.targets, *request.restarts))
 
 
-def _reach(specs: Specs, request: PlanRequest) -> Reach:
-    return Reach(paths=specs.paths, targets=request.targets, written=specs.written, is_read_whole=specs.is_read_whole)
+def _asked(specs: Specs, project: ProjectFile, request: PlanRequest, who: str) -> Asked:
+    reach = Reach(paths=specs.paths, targets=request.targets, written=specs.written, is_read_whole=specs.is_read_whole)
+    return Asked(project=project, specs=specs, reach=reach, allow=allow_flags(request, project), who=who, request=request)
 
 
 def allow_flags(request: PlanRequest, project: ProjectFile) -> AllowFlags:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, TypedDict
 
 import nodusctl
 from nodusctl.engine.secret_values import planned_fingerprints
-from nodusctl.engine.snapshot_outlook import Outlook, Sources, Wanted, look, was_granted
+from nodusctl.engine.snapshot_outlook import Outlook, Sources, Wanted, look, look_outside, was_granted
 from nodusctl.engine.specs import Specs
 from nodusctl.plan.plan import AllowFlags, Basis
 from nodusctl.planner.ignoring import parse_ignored
@@ -54,22 +55,35 @@ def gather(
     removal: Removal | None = None,
     home_change: HomeChange | None = None,
 ) -> World:
-    """One World at one moment. ``specs`` None is a removal or a change of a home's revisions, which compare no file.
-
-    The order of new uids is fixed (lineage, then plan), so that counted ones repeat.
-    """
-    journal = sources.journal
-    lineage = snapshot.lineage if journal.exists() else sources.ids.new_uid()
-    plan_id = sources.ids.new_uid()
-    wanted = Wanted(markets=not request.is_offline, limits=_has_limits(journal, snapshot, specs), startups=_may_start(snapshot, specs))
-    outlook = look(sources, project, snapshot, lineage, wanted)
-    resources = specs.resources if specs is not None else ()
-    hmacs, warnings = ({}, ()) if request.is_offline else planned_fingerprints(resources, snapshot, journal, sources.secrets)
+    """One World at one moment. ``specs`` None is a removal or a change of a home's revisions, which compare no file."""
     asked = Asked(
         project=project, specs=specs, reach=reach, allow=allow, who=who, request=request, removal=removal, home_change=home_change
     )
+    return with_markets(unasked_world(sources, snapshot, asked), sources, asked)
+
+
+def unasked_world(sources: Sources, snapshot: Snapshot, asked: Asked) -> World:
+    """The World as far as it can be known before any provider is asked.
+
+    The order of new uids is fixed (lineage, then plan), so that counted ones repeat.
+    """
+    journal, specs = sources.journal, asked.specs
+    lineage = snapshot.lineage if journal.exists() else sources.ids.new_uid()
+    plan_id = sources.ids.new_uid()
+    wanted = Wanted(limits=_has_limits(journal, snapshot, specs), startups=_may_start(snapshot, specs))
+    outlook = look(sources, asked.project, snapshot, lineage, wanted)
+    resources = specs.resources if specs is not None else ()
+    hmacs, warnings = ({}, ()) if asked.request.is_offline else planned_fingerprints(resources, snapshot, journal, sources.secrets)
     world = world_of(outlook, asked, sources.prices.book(), plan_id)
     return replace(world, secret_hmacs=hmacs, diagnostics=(*world.diagnostics, *warnings))
+
+
+def with_markets(world: World, sources: Sources, asked: Asked) -> World:
+    """The World with what its providers answer; as it is where none may be asked."""
+    if asked.request.is_offline:
+        return world
+    markets, outside = look_outside(sources, asked.project, world.snapshot, world.basis.lineage, world.now)
+    return replace(world, basis=replace(world.basis, **_plugins(markets)), markets=markets, outside=outside)
 
 
 def world_of(outlook: Outlook, asked: Asked, book: PriceBook, plan_id: str) -> World:
@@ -84,9 +98,8 @@ def world_of(outlook: Outlook, asked: Asked, book: PriceBook, plan_id: str) -> W
             is_fresh_state=outlook.is_fresh_state,
             book_version=book.version,
             nodusctl_version=nodusctl.__version__,
-            providers=_versions(outlook.markets),
-            plugin_digests={market.instance: market.digest for market in outlook.markets if market.digest},
             snapshot_at=outlook.written_at,
+            **_plugins(outlook.markets),
         ),
         allow=asked.allow,
         snapshot=outlook.snapshot,
@@ -127,9 +140,19 @@ def _policy(project: ProjectFile) -> Policy:
     )
 
 
-def _versions(markets: tuple[Market, ...]) -> dict[str, str]:
-    """The version of each instance that could be described."""
-    return {market.instance: market.description.version for market in markets if market.description is not None}
+class _Plugins(TypedDict):
+    """The part of a Basis that the plugins tell."""
+
+    providers: Mapping[str, str]
+    plugin_digests: Mapping[str, str]
+
+
+def _plugins(markets: tuple[Market, ...]) -> _Plugins:
+    """The version of each instance that could be described, and the digest of each plugin that has one."""
+    return {
+        "providers": {market.instance: market.description.version for market in markets if market.description is not None},
+        "plugin_digests": {market.instance: market.digest for market in markets if market.digest},
+    }
 
 
 def _has_limits(journal: Journal, snapshot: Snapshot, specs: Specs | None) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from nodusctl.base.ids import Address
@@ -16,7 +16,8 @@ class CostLine:
     """One line of the cost table.
 
     Amounts are for ``horizon`` ("until the cap", "per 730 h"); None means unknown. ``at_most`` is None with ``has_limit`` False where
-    nothing bounds it. ``estimate`` is the seeds' ``status.estimate`` as JSON. ``funnel`` tells how many offers each constraint left.
+    nothing bounds it. ``cap_after`` is how long a session runs at the rate before its cap ends it, None where that isn't what ends it.
+    ``estimate`` is the seeds' ``status.estimate`` as JSON. ``funnel`` tells how many offers each constraint left.
     """
 
     address: Address
@@ -36,6 +37,7 @@ class CostLine:
     price_age: str = ""
     valid_until: datetime | None = None
     band_source: str = ""
+    cap_after: timedelta | None = None
     stops_at: datetime | None = None
     lines: tuple[str, ...] = ()
     funnel: tuple[tuple[str, int], ...] = ()

@@ -6,6 +6,7 @@ Who made the plan, when, prices under an unmoved ceiling, places in files and se
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from nodusctl.base.canonical import digest
@@ -35,6 +36,11 @@ def does_the_same(one: Plan, other: Plan) -> bool:
     """True where two plans differ in nothing but the moment of the state they were made at: same Actions on the same facts and offers."""
     apart = {"serial": 0, "lineage": ""}
     return {**hashed_part(one), **apart} == {**hashed_part(other), **apart}
+
+
+def asks_the_same(one: Action, other: Action) -> bool:
+    """True where two Actions differ in nothing but the offers they may be carried out on."""
+    return _hashed_action(replace(one, terms=())) == _hashed_action(replace(other, terms=()))
 
 
 def _hashed_action(action: Action) -> dict[str, Any]:

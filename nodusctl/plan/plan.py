@@ -76,6 +76,15 @@ class Burning:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunningOn:
+    """A running object that the plan leaves as it is. ``rate_usd_per_hour`` is the approved one, None where none is known."""
+
+    address: Address
+    offering: str = ""
+    rate_usd_per_hour: Money | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AllowFlags:
     """What the person allowed for this plan; part of the plan hash."""
 
@@ -103,6 +112,7 @@ class Plan:
     reasons: tuple[BlockingReason, ...] = ()
     due: tuple[DueStep, ...] = ()
     burning: tuple[Burning, ...] = ()
+    running_on: tuple[RunningOn, ...] = ()
     timetables: tuple[Timetable, ...] = ()
     hints: tuple[str, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()

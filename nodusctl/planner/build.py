@@ -6,7 +6,7 @@ Order of Actions: what is referred to is made before what refers to it, and remo
 from __future__ import annotations
 
 from nodusctl.plan.plan import Plan
-from nodusctl.planner.approving import with_terms
+from nodusctl.planner.approving import with_reapprovals, with_terms
 from nodusctl.planner.base_moved import base_moved_hints
 from nodusctl.planner.blocking import Considered, all_reasons
 from nodusctl.planner.budget_notes import with_budget_notes
@@ -19,7 +19,9 @@ from nodusctl.planner.market import marketplace
 from nodusctl.planner.moves import move_hints
 from nodusctl.planner.needs import need_of
 from nodusctl.planner.noting import plan_hints
+from nodusctl.planner.outside_reasons import with_hardware_back
 from nodusctl.planner.policy import cost_policy, placement_policy
+from nodusctl.planner.running_on import running_on
 from nodusctl.planner.seating import seated
 from nodusctl.planner.storage import storage_needs
 from nodusctl.planner.summing import storage_costs, totals, with_reasons
@@ -30,10 +32,10 @@ from nodusctl.planner.world import World
 def build_plan(world: World, former_defaults: FormerDefaults) -> Plan:
     """The plan of one World. ``former_defaults`` fills in defaults of a spec that was applied before (``resources.decode``)."""
     market = marketplace(world)
-    changes = changes_of(world, market, former_defaults)
+    changes = changes_of(world, lambda drafts: with_hardware_back(with_reapprovals(drafts, market, world), world), former_defaults)
     drafts, specs = changes.drafts, changes.specs
     needs = [need for one in drafts if (need := need_of(one, world, changes.moved, specs)) is not None]
-    seats = seated(needs, market)
+    seats = seated(needs, market, world.outside.ends)
     costs = () if world.is_offline else tuple(costed(one, market, world) for one in seats)
     actions = with_budget_notes((*with_terms(drafts, seats, market, world), *changes.removals), world)
     storage = storage_costs(storage_needs(actions, costs, market, world))
@@ -56,6 +58,7 @@ def build_plan(world: World, former_defaults: FormerDefaults) -> Plan:
         reasons=(*reasons, *cost_policy(compared, world.policy)),
         due=tuple(due_steps(world)),
         burning=world.burning,
+        running_on=tuple(running_on(actions, world.snapshot)),
         timetables=timetables(drafts, actions, world),
         hints=(*move_hints(actions, world.snapshot), *accepted, *plan_hints(actions, world)),
         diagnostics=world.diagnostics,

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nodusctl.base.ids import Address
 from nodusctl.plan.actions import Action
 from nodusctl.plan.reasons import BlockingReason
-from nodusctl.planner.approving import with_reapprovals
 from nodusctl.planner.base_moved import BaseWork, base_moved_reasons, unasked_removals, undone_by, without
 from nodusctl.planner.drafts import Asked, Draft, FormerDefaults, draft
 from nodusctl.planner.homes import home_actions
-from nodusctl.planner.market import Marketplace
 from nodusctl.planner.moves import moves_of, renamed_volumes
-from nodusctl.planner.outside_reasons import with_hardware_back
 from nodusctl.planner.removals import removals_by_absence, removals_by_word
 from nodusctl.planner.world import World
 from nodusctl.resources.references import in_dependency_order
 
 Specs = Mapping[Address, Mapping[str, Any]]
+ToldOutside = Callable[[tuple[Draft, ...]], tuple[Draft, ...]]
+"""What providers tell changes these drafts: an Action more, or a heavier one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +37,12 @@ class Changes:
     reasons: tuple[BlockingReason, ...] = ()
 
 
-def changes_of(world: World, market: Marketplace, former_defaults: FormerDefaults) -> Changes:
+def changes_of(world: World, told_outside: ToldOutside, former_defaults: FormerDefaults) -> Changes:
     """What the files, the person's word, the outside and the base branch come to."""
     moved, move_reasons = moves_of(world.resources, world.reach.written, world.snapshot)
     drafts = _drafts(world, moved, former_defaults)
     removals = removals_by_absence(world, moved.values()) if _compares_files(world) else _without_files(world)
-    drafts = with_hardware_back(with_reapprovals(drafts, market, world), world)
+    drafts = told_outside(drafts)
     undone = undone_by((*(one.action for one in drafts if one.action is not None), *removals), world.base, world.snapshot)
     is_accepted = world.allow.accepts_base_moved
     drafts = drafts if is_accepted else tuple(_own(drafts, undone))

@@ -11,7 +11,7 @@ import typer
 from nodusctl.base.exits import ExitCode
 from nodusctl.cli.app import one_command
 from nodusctl.cli.apply_settings import apply_settings, says_ci
-from nodusctl.cli.applying import Approved, Reviewed, apply_approved, approve_fresh, approve_hash, approve_saved
+from nodusctl.cli.applying import Approved, apply_approved, approve_fresh, approve_saved
 from nodusctl.cli.options import (
     AcceptBaseMovedOption,
     AcceptNoEdgeOption,
@@ -30,6 +30,7 @@ from nodusctl.cli.options import (
     wiring_of,
 )
 from nodusctl.cli.prompt import require_answerable
+from nodusctl.cli.reviewing import Reviewed, approve_hash
 from nodusctl.cli.shared_state import refuse_unshared_state
 from nodusctl.cli.ticker_warning import say_no_ticker
 from nodusctl.cli.wiring import Wiring
