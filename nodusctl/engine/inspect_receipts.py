@@ -15,13 +15,17 @@ from nodusctl.base.ids import Address
 from nodusctl.base.money import Money
 from nodusctl.ledger.balances import balances
 from nodusctl.ledger.entries import Entry
+from nodusctl.lifecycle.money import billing_of
 from nodusctl.ports.journal import Journal
 from nodusctl.pricing.charge import NOTHING_CHARGED, Segments, SegmentSeconds, segment_seconds, segments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """One Attempt's. ``charge_usd`` is captured money; ``so_far_usd`` the charge if it ended now, for one that still bills."""
+    """One Attempt's. ``charge_usd`` is captured money; ``so_far_usd`` what its time comes to, for one that isn't settled.
+
+    ``is_past_edge``: its machine must have ended itself at its armed edge, and no pass has confirmed it.
+    """
 
     attempt: Attempt
     seconds: SegmentSeconds
@@ -31,6 +35,7 @@ class Receipt:
     so_far_usd: Money
     is_final: bool
     is_estimated: bool
+    is_past_edge: bool = False
 
     @property
     def is_consistent(self) -> bool:
@@ -80,12 +85,12 @@ def receipt_of(attempt: Attempt, entries: Iterable[Entry], *, now: datetime) -> 
 
 def shown_receipt(attempt: Attempt, *, charged: Money, held: Money, now: datetime) -> Receipt:
     """The same from what the ledger says about the Attempt: what is charged and what is held."""
-    times, terms = attempt.timings, attempt.terms
+    times, terms, billing = attempt.timings, attempt.terms, billing_of(attempt)
     seconds = segment_seconds(
-        billing_start=times.billing_started_at if attempt.machine is not None else None,
+        billing_start=billing.began,
         ready=times.ready_at,
         stop_asked=times.stop_asked_at,
-        end=times.finished_at or now,
+        end=billing.shown_until(now, charged + held),
         is_replacement=attempt.is_replacement,
     )
     parts = NOTHING_CHARGED
@@ -100,6 +105,7 @@ def shown_receipt(attempt: Attempt, *, charged: Money, held: Money, now: datetim
         so_far_usd=parts.total,
         is_final=attempt.is_released and not attempt.is_open,
         is_estimated=attempt.end_is_estimated,
+        is_past_edge=billing.began is not None and billing.is_past_edge(now),
     )
 
 

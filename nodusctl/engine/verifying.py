@@ -135,7 +135,7 @@ class _Check:
             return
         parts = shown_receipt(stored, charged=Money(tally.charged), held=Money(tally.held), now=self._now).segments
         shown = OwnSegments(parts.boot.micro, parts.restore.micro, parts.running.micro, parts.teardown.micro)
-        end = trail.ended or self._now
+        end = trail.billing.shown_until(self._now, Money(tally.charged + tally.held))
         own = own_segments(trail.began, trail.ready, trail.stop_asked, end, trail.terms, is_replacement=bool(trail.replaces))
         if own != shown:
             yield Finding(fault=Fault.SEGMENTS, expected=_parts(own), found=_parts(shown))
