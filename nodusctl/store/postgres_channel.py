@@ -66,7 +66,9 @@ class PostgresChannel:
         self._driver: psycopg.Connection[Any] = place.connect()
         try:
             self.ahead = self._set_up(place.shown, wall)
-            engine = create_engine("postgresql+psycopg://", creator=lambda: self._driver, poolclass=NullPool, use_native_hstore=False)
+            # Nothing is left to reset: transactions end here. Resetting a lost connection would print a traceback.
+            kept = {"poolclass": NullPool, "pool_reset_on_return": None, "use_native_hstore": False}
+            engine = create_engine("postgresql+psycopg://", creator=lambda: self._driver, **kept)
             self._connection = engine.connect()
         except BaseException:
             self._driver.close()

@@ -2,7 +2,7 @@
 
 What was asked or written when the connection broke is asked or written again on a new one, for as long as a person would wait: a restarted
 server or a laptop that changes networks costs an apply some seconds. A commit whose outcome was lost is looked up first, and never made
-twice. A server that can't be reached to begin with is told at once.
+twice. Connecting itself has one door (``postgres_connecting``), which waits for a server that may be back in a moment.
 
 The surprise: times of claims and locks are the server's (``server_wall``). Computers that share a state need not agree on the time.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from typing import TypeVar
 
@@ -20,7 +20,8 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from nodusctl.base.clock import Wall
-from nodusctl.store import faults, migrating, postgres_faults
+from nodusctl.base.exits import UserError
+from nodusctl.store import faults, migrating, postgres_connecting, postgres_faults
 from nodusctl.store.backups import Backups
 from nodusctl.store.postgres_channel import CommitLost, PostgresChannel
 from nodusctl.store.postgres_place import PostgresPlace
@@ -28,9 +29,6 @@ from nodusctl.store.revision import REVISION
 from nodusctl.store.schema import JOURNAL, STATE, VERSION
 
 T = TypeVar("T")
-PATIENCE_SECONDS = 20.0
-"""How long a server that was there a moment ago is waited for."""
-_PAUSE_SECONDS = 0.25
 _OURS = frozenset({VERSION.name, STATE.name, JOURNAL.name})
 
 
@@ -56,7 +54,8 @@ class PostgresDatabase:
         if not self._persevering(self._is_ready):
             yield None
             return
-        with self._told(), self._reading() as connection:
+        moment, connection = self._persevering(self._begun)
+        with self._told(), moment:
             yield connection
 
     def reading(self, question: Callable[[Connection], T], when_missing: T) -> T:
@@ -117,7 +116,7 @@ class PostgresDatabase:
 
     def _was_committed(self, lost: CommitLost) -> bool:
         """What became of it, asked on a new connection until the server has an answer."""
-        give_up_at = self._wall.monotonic() + PATIENCE_SECONDS
+        give_up_at = self._wall.monotonic() + postgres_connecting.PATIENCE_SECONDS
         why = lost.why
         while True:
             try:
@@ -126,9 +125,11 @@ class PostgresDatabase:
                     return outcome == "committed"
             except psycopg.OperationalError as problem:
                 why = str(problem)
+            except UserError:
+                raise postgres_faults.outcome_unknown(self.place, why) from None
             if self._wall.monotonic() >= give_up_at:
                 raise postgres_faults.outcome_unknown(self.place, why)
-            self._wall.sleep(_PAUSE_SECONDS)
+            self._wall.sleep(postgres_connecting.PAUSE_SECONDS)
 
     def _bring_up(self, channel: PostgresChannel) -> None:
         with channel.alone() as connection:
@@ -150,7 +151,7 @@ class PostgresDatabase:
         return self._writer
 
     def _connected(self) -> PostgresChannel:
-        channel = PostgresChannel(self._place, self._wall)
+        channel = postgres_connecting.connected(self._place, self._wall, was_there=self._ahead is not None)
         self._ahead = channel.ahead
         return channel
 
@@ -185,6 +186,12 @@ class PostgresDatabase:
             raise faults.newer_schema(self.place, revision)
         return "older"
 
+    def _begun(self) -> tuple[ExitStack, Connection]:
+        """A moment that is seen until the stack is closed. Where the idle connection was lost, persevering comes with a new one."""
+        with ExitStack() as stack:
+            connection = stack.enter_context(self._reading())
+            return stack.pop_all(), connection
+
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
         """Readers of several threads don't wait for each other: each takes an idle connection, or opens one."""
@@ -203,21 +210,20 @@ class PostgresDatabase:
     # Trouble
 
     def _persevering(self, act: Callable[[], T]) -> T:
-        """``act``, again on a new connection where the one that worked before is lost."""
+        """``act``, again on a new connection where the one it had is lost; that there is none to be had ends it."""
         give_up_at: float | None = None
         while True:
-            was_connected = self._writer is not None or bool(self._idle_readers) or self._is_current
             with self._told():
                 try:
                     return act()
                 except (_Again, psycopg.OperationalError, DBAPIError) as problem:
-                    if not was_connected or not (isinstance(problem, _Again) or postgres_faults.may_pass(problem)):
+                    if not (isinstance(problem, _Again) or postgres_faults.may_pass(problem)):
                         raise
-                    give_up_at = give_up_at or self._wall.monotonic() + PATIENCE_SECONDS
+                    give_up_at = give_up_at or self._wall.monotonic() + postgres_connecting.PATIENCE_SECONDS
                     if self._wall.monotonic() >= give_up_at:
                         raise
             self._close_readers()
-            self._wall.sleep(_PAUSE_SECONDS)
+            self._wall.sleep(postgres_connecting.PAUSE_SECONDS)
 
     def _close_readers(self) -> None:
         while self._idle_readers:

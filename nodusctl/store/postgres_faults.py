@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nodusctl.base.diagnostics import error
 from nodusctl.base.exits import ExitCode, UserError
 from nodusctl.base.urls import HIDDEN
+from nodusctl.store.faults import trouble
 
 if TYPE_CHECKING:
     import psycopg
@@ -20,92 +20,78 @@ OLDEST = 13
 
 def driver_missing() -> UserError:
     """The extra isn't installed."""
-    return UserError(
-        error(
-            "StateNotUsable",
-            "PostgreSQL's driver is not installed.",
-            "The state's URL names a PostgreSQL server, and psycopg can't be imported by the Python that runs nodusctl.",
-            "Install the extra:\n  pip install 'nodusctl[postgres]'",
-            field="state",
-        )
+    return trouble(
+        "StateNotUsable",
+        "PostgreSQL's driver is not installed.",
+        "The state's URL names a PostgreSQL server, and psycopg can't be imported by the Python that runs nodusctl.",
+        "Install the extra:\n  pip install 'nodusctl[postgres]'",
+        field="state",
     )
 
 
 def unreachable(shown: str, why: str) -> UserError:
     """No connection, or none any more."""
     same = shown.replace(f":{HIDDEN}@", "@")
-    return UserError(
-        error(
-            "StateUnreachable",
-            "The state's server can't be reached.",
-            f"{shown}: {_sentence(why)}",
-            f"Check state: in nodusctl.yaml, the network, and the password in ~/.pgpass; this is the same connection:\n  psql '{same}'",
-            field="state",
-        )
+    return trouble(
+        "StateUnreachable",
+        "The state's server can't be reached.",
+        f"{shown}: {_sentence(why)}",
+        f"Check state: in nodusctl.yaml, the network, and the password in ~/.pgpass; this is the same connection:\n  psql '{same}'",
+        field="state",
     )
 
 
 def outcome_unknown(shown: str, why: str) -> UserError:
     """The connection broke at a commit, and the server could not be asked what became of it."""
-    return UserError(
-        error(
-            "StateUnreachable",
-            "The state's server was lost in the middle of a commit.",
-            f"{shown}: {_sentence(why)} Whether the last step was written is not known. Nothing hangs on it: the next command reads what "
-            "stands, and asks the providers about whatever is open.",
-            "Once the server is back, look, then go on:\n  nodusctl state show\n  nodusctl apply",
-        )
+    return trouble(
+        "StateUnreachable",
+        "The state's server was lost in the middle of a commit.",
+        f"{shown}: {_sentence(why)} Whether the last step was written is not known. Nothing hangs on it: the next command reads what "
+        "stands, and asks the providers about whatever is open.",
+        "Once the server is back, look, then go on:\n  nodusctl state show\n  nodusctl apply",
     )
 
 
 def busy(shown: str) -> UserError:
     """Another process kept its turn for longer than we wait."""
-    return UserError(
-        error(
-            "StateBusy",
-            "Another process is writing the state and didn't finish in time.",
-            f"{shown}: its transaction stayed open. Nothing was changed.",
-            "Run the command again. See who it is, where that is needed:\n"
-            "  SELECT pid, application_name, client_addr, state FROM pg_stat_activity WHERE application_name LIKE 'nodusctl:%'",
-        ),
+    return trouble(
+        "StateBusy",
+        "Another process is writing the state and didn't finish in time.",
+        f"{shown}: its transaction stayed open. Nothing was changed.",
+        "Run the command again. See who it is, where that is needed:\n"
+        "  SELECT pid, application_name, client_addr, state FROM pg_stat_activity WHERE application_name LIKE 'nodusctl:%'",
         exit_code=ExitCode.LOCKED,
     )
 
 
 def not_permitted(shown: str, why: str) -> UserError:
     """The account may not do this, or the server takes no writing."""
-    return UserError(
-        error(
-            "StateNotUsable",
-            "The state's database can't be read or written.",
-            f"{shown}: {_sentence(why)}",
-            "The account must own the schema its tables lie in, or be granted it:\n  GRANT USAGE, CREATE ON SCHEMA public TO ACCOUNT",
-        )
+    return trouble(
+        "StateNotUsable",
+        "The state's database can't be read or written.",
+        f"{shown}: {_sentence(why)}",
+        "The account must own the schema its tables lie in, or be granted it:\n  GRANT USAGE, CREATE ON SCHEMA public TO ACCOUNT",
     )
 
 
 def unfit(shown: str, why: str) -> UserError:
     """A server or database that can't hold a state."""
-    return UserError(
-        error(
-            "StateNotUsable",
-            "This database can't hold a state.",
-            f"{shown}: {why}",
-            "Make one that can:\n  CREATE DATABASE nodus ENCODING 'UTF8' TEMPLATE template0",
-        )
+    return trouble(
+        "StateNotUsable",
+        "This database can't hold a state.",
+        f"{shown}: {why}",
+        "Make one that can:\n  CREATE DATABASE nodus ENCODING 'UTF8' TEMPLATE template0",
     )
 
 
 def not_a_state(shown: str, why: str) -> UserError:
     """Tables of somebody else."""
-    return UserError(
-        error(
-            "StateUnreadable",
-            "The database can't be read as a nodusctl state.",
-            f"{shown}: {why}. Nothing was changed.",
-            "Give the state a database of its own, or a schema of its own by adding to the URL:\n  ?options=-csearch_path%3Dnodus",
-            field="state",
-        )
+    return trouble(
+        "StateUnreadable",
+        "The database can't be read as a nodusctl state.",
+        f"{shown}: {why}. Nothing was changed.",
+        "Give the state a database of its own, or a schema of its own by adding to the URL:\n  ?options=-csearch_path%3Dnodus",
+        field="state",
     )
 
 
@@ -145,6 +131,30 @@ def may_pass(problem: Exception) -> bool:
     if isinstance(cause, errors.LockNotAvailable | errors.IdleInTransactionSessionTimeout | errors.DiskFull | errors.OutOfMemory):
         return False
     return isinstance(cause, errors.OperationalError)
+
+
+_FINAL_WORDS = (
+    "failed to resolve host",
+    "could not translate host name",
+    "authentication failed",
+    "no password supplied",
+    "no pg_hba.conf entry",
+    "does not exist",
+    "permission denied",
+    "is not permitted to log in",
+    "SSL",
+    "certificate",
+)
+
+
+def may_be_back(problem: psycopg.OperationalError) -> bool:
+    """True where a connection that failed may be made in a moment: nobody listens, or the server starts, stops, recovers or is full.
+
+    While connecting libpq passes on no code, so the words decide, and a server says that it isn't ready in many. So what waiting can't
+    mend is what is known here; in another language that is waited for in vain, for the same few seconds.
+    """
+    # The missing socket of a server that is starting again is a file that doesn't exist, in other words.
+    return not any(words in str(problem) for words in _FINAL_WORDS)
 
 
 def _sentence(words: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
+from support.open_states import kept
 from support.postgres import Server
 
 from nodusctl.ports.claims import Holder
@@ -37,8 +38,8 @@ class TestMemory(StoreConformance):
 class TestSqlite(StoreConformance):
     def make_store(self, tmp_path: Path, wall: MovedWall) -> StoreUnderTest:
         def opened(holder: Holder | None = None, key: KeyMaterial = KEY) -> State:
-            return open_state(
-                "sqlite:///.nodus/state.db", root=tmp_path, key=key, wall=wall, holder_command="nodusctl apply", holder=holder
+            return kept(
+                open_state("sqlite:///.nodus/state.db", root=tmp_path, key=key, wall=wall, holder_command="nodusctl apply", holder=holder)
             )
 
         return _under_test(opened, wall)

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import create_engine
+from support.open_states import kept
 from support.postgres import Server
 
 from nodusctl.attempts.intents import IntentState
@@ -73,7 +74,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
 
 def opened(url: str, root: Path, **changes: Any) -> State:
     key = KeyMaterial(text=STATE_KEY, member_path=root / "member.key")
-    return open_state(url, root=root, key=key, wall=SystemWall(), holder_command="nodusctl test", **changes)
+    return kept(open_state(url, root=root, key=key, wall=SystemWall(), holder_command="nodusctl test", **changes))
 
 
 def fill(state: State, *names: str) -> None:

@@ -16,6 +16,7 @@ import keyring
 import pytest
 from keyring.backend import KeyringBackend
 from keyring.errors import NoKeyringError
+from support.open_states import kept
 from support.postgres import Server
 
 from nodusctl.base.clock import SystemWall
@@ -45,7 +46,7 @@ def url(request: pytest.FixtureRequest) -> str:
 
 def opened(url: str, root: Path, who: str = "ada", **material: object) -> State:
     key = KeyMaterial(**{"path": root / f"{who}/state.key", "member_path": root / f"{who}/member.key", **material})  # type: ignore[arg-type]
-    return open_state(url, root=root, key=key, wall=SystemWall(), holder_command="nodusctl test")
+    return kept(open_state(url, root=root, key=key, wall=SystemWall(), holder_command="nodusctl test"))
 
 
 def a_team(url: str, root: Path) -> str:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -28,7 +28,7 @@ from nodusctl.base.clock import SystemWall, Wall
 from nodusctl.base.exits import ExitCode, UserError
 from nodusctl.ports.claims import Liveness, Locked
 from nodusctl.ports.journal import Closing, Stale
-from nodusctl.store import migrating, postgres_channel, postgres_database
+from nodusctl.store import migrating, postgres_channel, postgres_connecting, postgres_database
 from nodusctl.store.opening import State, open_state
 from nodusctl.store.revision import REVISION
 from nodusctl.store.sealing import KeyMaterial
@@ -66,8 +66,8 @@ def founded(url: str, *names: str) -> None:
         state.journal.consume(a_consumption(*names))
 
 
-def refusal_of(url: str, *, read_only: bool = True) -> UserError:
-    with opened(url, read_only=read_only) as state, pytest.raises(UserError) as refusal:
+def refusal_of(url: str, *, read_only: bool = True, wall: Wall | None = None) -> UserError:
+    with opened(url, read_only=read_only, wall=wall) as state, pytest.raises(UserError) as refusal:
         state.journal.snapshot()
     return refusal.value
 
@@ -284,7 +284,7 @@ class TestLostConnections:
             holds_whole_steps(state)
 
     def test_a_server_that_stays_away_is_told_after_a_while(self, postgres: Server, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(postgres_database, "PATIENCE_SECONDS", 0.5)
+        monkeypatch.setattr(postgres_connecting, "PATIENCE_SECONDS", 0.5)
         founded(url)
         with a_wire(postgres) as wire, opened(wire.url(url)) as state:
             claim = state.claims.claim("uid-lab", "launch", LIMIT)
@@ -299,12 +299,43 @@ class TestLostConnections:
         with opened(url) as state:
             assert state.journal.entries() == ()
 
-    def test_no_server_at_all_is_told_at_once(self, tmp_path: Path) -> None:
-        begun = time.monotonic()
-        told = refusal_of(f"postgresql://ada:{'x' * 9}@/lab?host={tmp_path}").diagnostics[0]
+    def test_no_server_at_all_is_told_as_soon_as_one_could_have_started(self, tmp_path: Path) -> None:
+        wall = CountedWall()
+        told = refusal_of(f"postgresql://ada:{'x' * 9}@/lab?host={tmp_path}", wall=wall).diagnostics[0]
         assert told.code == "StateUnreachable"
         assert str(tmp_path) in told.detail
-        assert time.monotonic() - begun < postgres_database.PATIENCE_SECONDS / 2
+        assert 0 < wall.slept_seconds <= postgres_connecting.FIRST_PATIENCE_SECONDS + postgres_connecting.PAUSE_SECONDS
+
+    def test_a_server_that_comes_back_in_a_moment_is_waited_for_by_the_very_first_connection(self, postgres: Server, url: str) -> None:
+        founded(url)
+        with a_wire(postgres) as wire:
+            socket_path = wire.folder / ".s.PGSQL.5432"
+            away = socket_path.rename(wire.folder / "away")
+            wall = CountedWall(after_first_sleep=lambda: away.rename(socket_path))
+            with opened(wire.url(url), wall=wall, read_only=True) as state:
+                assert state.journal.snapshot().serial == 1
+            assert wall.slept_seconds == postgres_connecting.PAUSE_SECONDS
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [{"user": "nobody-here"}, {"database": "nothing-here"}, {"host": "no-such-host.invalid"}],
+        ids=["account", "database", "name"],
+    )
+    def test_what_waiting_mends_nothing_of_is_told_at_once(self, postgres: Server, wrong: dict[str, str]) -> None:
+        url = postgres.url(wrong.get("database", "postgres"), user=wrong.get("user", "nodus"))
+        if "host" in wrong:
+            url = f"postgresql://nodus@{wrong['host']}/postgres"
+        wall = CountedWall()
+        assert refusal_of(url, wall=wall).diagnostics[0].code == "StateUnreachable"
+        assert wall.slept_seconds == 0
+
+    def test_a_reader_of_many_rows_begins_anew_where_its_idle_connection_was_lost(self, postgres: Server, url: str) -> None:
+        founded(url)
+        with opened(url, read_only=True) as state:
+            assert state.journal.snapshot().serial == 1
+            postgres.restart("fast")
+            with state.journal.books() as books:
+                assert books.rows_gone() == {}
 
     def test_a_turn_that_never_ends_is_told(self, postgres: Server, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(
@@ -335,6 +366,25 @@ class TestLostConnections:
             for thread in threads:
                 thread.join()
             assert len(state.journal.entries()) == 8
+
+
+class CountedWall:
+    """A wall whose sleeps cost no time but count as time that has passed; ``after_first_sleep`` happens while somebody sleeps."""
+
+    def __init__(self, after_first_sleep: Callable[[], object] | None = None) -> None:
+        self.slept_seconds, self._then = 0.0, after_first_sleep
+
+    def now(self) -> datetime:
+        return SystemWall().now() + timedelta(seconds=self.slept_seconds)
+
+    def sleep(self, seconds: float) -> None:
+        self.slept_seconds += seconds
+        if self._then is not None:
+            self._then()
+            self._then = None
+
+    def monotonic(self) -> float:
+        return SystemWall().monotonic() + self.slept_seconds
 
 
 def holds_whole_steps(state: State) -> None:

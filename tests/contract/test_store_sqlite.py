@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine
+from support.open_states import kept
 
 from nodusctl.attempts.attempt import fold
 from nodusctl.base.exits import ExitCode, UserError
@@ -33,7 +34,7 @@ HERE = Path(__file__).parent
 
 def opened(root: Path, *, read_only: bool = False, key: KeyMaterial | None = None) -> State:
     material = key or KeyMaterial(text=STATE_KEY)
-    return open_state(URL, root=root, key=material, wall=MovedWall(), holder_command="nodusctl apply", read_only=read_only)
+    return kept(open_state(URL, root=root, key=material, wall=MovedWall(), holder_command="nodusctl apply", read_only=read_only))
 
 
 def a_state(root: Path, *names: str) -> State:
