@@ -9,19 +9,18 @@ again when anything of that changes or is missing. It needs apt-get, dpkg, cpio,
 from __future__ import annotations
 
 import argparse
-import fcntl
 import hashlib
-import lzma
 import os
 import re
 import shutil
-import struct
 import subprocess
 import sys
-import tempfile
-import zlib
 from collections.abc import Iterable
 from pathlib import Path
+
+from guest_cache import kept
+
+from nodus_providers.libvirt.imaging import kernel_image
 
 HERE = Path(__file__).resolve().parent
 PARTS = HERE / "tiny_guest"
@@ -51,7 +50,6 @@ PROGRAMS = (
 MODULES = ("virtio_pci", "virtio_blk", "virtio_net", "virtio_console", "virtio_rng", "ext4", "crc32c_generic", "isofs")
 ROOT_MIB = 96
 _LIBRARY_FOLDERS = ("usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu")
-_ELF = b"\x7fELF"
 
 
 def main(arguments: list[str]) -> int:
@@ -64,27 +62,16 @@ def main(arguments: list[str]) -> int:
 
 
 def built(cache: Path) -> Path:
-    """The guest's folder under ``cache``. Processes that want it at once wait for the one that builds it."""
+    """The guest's folder under ``cache``."""
     kernel = _kernel_package()
-    target = cache / f"tiny-{_content(kernel)[:16]}"
-    if (target / "base.qcow2").exists():
-        return target
-    cache.mkdir(parents=True, exist_ok=True)
-    with (cache / ".building").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (target / "base.qcow2").exists():
-            with tempfile.TemporaryDirectory(dir=cache, prefix=".making-") as work:
-                made = _build(Path(work), kernel)
-                shutil.rmtree(target, ignore_errors=True)
-                made.rename(target)
-    return target
+    return kept(cache, "tiny", _content(kernel), lambda work: _build(work, kernel))
 
 
 def _content(kernel: str) -> str:
     """A digest of what goes in: this script, its parts, and the versions of the packages."""
     policy = _run("apt-cache", "policy", kernel, *PACKAGES)
     versions = re.findall(r"^(\S+):$|Candidate: (\S+)", policy, re.MULTILINE)
-    sources = [path.read_bytes() for path in [Path(__file__), *sorted(PARTS.iterdir())]]
+    sources = [path.read_bytes() for path in [Path(__file__), Path(kernel_image.__file__), *sorted(PARTS.iterdir())]]
     return hashlib.sha256(repr(versions).encode() + b"".join(sources)).hexdigest()
 
 
@@ -116,23 +103,11 @@ def uncompressed_kernel(image: bytes, unpacked: Path) -> bytes:
 
     ``unpacked`` is where programs to unpack it with may lie.
     """
-    sectors = image[0x1F1] or 4
-    offset, length = struct.unpack_from("<II", image, 0x248)
-    payload = image[(sectors + 1) * 512 + offset :][:length]
-    if payload.startswith(b"\xfd7zXZ\0"):
-        kernel = lzma.LZMADecompressor().decompress(payload)
-    elif payload.startswith(b"\x1f\x8b"):
-        kernel = zlib.decompressobj(31).decompress(payload)
-    elif payload.startswith(b"\x02\x21\x4c\x18"):
-        libraries = ":".join(str(unpacked / folder) for folder in _LIBRARY_FOLDERS)
-        words = [str(unpacked / "usr/bin/lz4"), "-dc"]
-        # The length of the kernel is written behind it, which lz4 takes for a broken block; it has written everything by then.
-        kernel = subprocess.run(words, input=payload, env={"LD_LIBRARY_PATH": libraries}, capture_output=True, check=False).stdout
-    else:
-        raise SystemExit(f"the kernel is packed in an unknown way ({payload[:6].hex()})")
-    if not kernel.startswith(_ELF):
-        raise SystemExit("the kernel could not be unpacked")
-    return kernel
+    libraries = ":".join(str(unpacked / folder) for folder in _LIBRARY_FOLDERS)
+    try:
+        return kernel_image.uncompressed_kernel(image, {"lz4": [str(unpacked / "usr/bin/lz4")]}, {"LD_LIBRARY_PATH": libraries})
+    except ValueError as fault:
+        raise SystemExit(str(fault)) from fault
 
 
 def _make_initrd(work: Path, unpacked: Path, version: str, target: Path) -> None:
