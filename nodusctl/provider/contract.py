@@ -229,6 +229,15 @@ class CanConsole(Protocol):
         ...
 
 
+@runtime_checkable
+class CanPostPrices(Protocol):
+    """A platform whose price list is published: it can be read without a call, an account or a secret."""
+
+    def posted(self) -> tuple[Offer, ...]:
+        """What the list says now, each with its quote. It knows nothing of what is free; OSError where it can't be read."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultRule:
     """A scripted fault of a simulated world. ``effect`` is the text a person wrote, such as ``hang 60s``."""

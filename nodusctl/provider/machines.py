@@ -24,12 +24,28 @@ class MachineState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SshEndpoint:
-    """Where sshd listens and whom it lets in."""
+class JumpHost:
+    """An sshd on the way to a machine that this computer doesn't reach itself: the machine's host, where its network is the host's own.
+
+    ``host_key`` is its pinned public key, one line; ``user`` is "" for ssh's default. ``identity`` is the path of a private key on this
+    computer, perhaps with ``~``; where it is "" or isn't there, as on a colleague's computer, ssh offers what it has itself.
+    """
 
     host: str
     port: int
     user: str
+    host_key: str
+    identity: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SshEndpoint:
+    """Where sshd listens and whom it lets in. With ``jump``, host and port are as that host sees them."""
+
+    host: str
+    port: int
+    user: str
+    jump: JumpHost | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +53,8 @@ class Machine:
     """One machine. Times are the provider's own, None where it doesn't say.
 
     ``reason`` is a word: why an ended machine ended (idle, edge, released, killed, poweroff, signal, failed), read from what it or the
-    platform wrote down, never guessed; or what one under way waits for. ``reason_detail`` is the evidence, for people.
+    platform wrote down, never guessed; or what one under way waits for; or why one can't be read (Forbidden, and that where it is empty;
+    Unavailable). ``reason_detail`` is the evidence, for people.
     ``impaired`` says why the platform itself finds that the machine doesn't answer (a failed status check); empty where it does, or the
     platform can't tell. ``billing_started_at`` and ``ended_at`` bound what is charged; ``armed_until`` is the edge as the platform or the
     machine reports it. ``instance_type``, ``vcpu_milli`` and ``memory_bytes`` are its hardware as it is now, empty where the platform

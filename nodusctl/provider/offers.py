@@ -40,7 +40,6 @@ class Unit:
     devices: tuple[str, ...]
     gpu_count: int = 1
     holder: str = ""
-    free_from: datetime | None = None
     is_viable: bool = True
     why_not: str = ""
     near: str = ""

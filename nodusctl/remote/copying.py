@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nodusctl.remote.options import pinned_options
 from nodusctl.remote.session import PersonLogin
 
 
@@ -16,7 +15,7 @@ def scp_command(login: PersonLogin, sources: Sequence[str], target: str, *, goes
         "scp",
         "-r",
         "-p",
-        *pinned_options(login.alias, login.known_hosts, login.key_path),
+        *login.options,
         "-P",
         str(login.endpoint.port),
         "--",

@@ -8,7 +8,6 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 
-from nodusctl.remote.options import pinned_options
 from nodusctl.remote.session import PersonLogin
 
 _POLL_SECONDS = 0.05
@@ -19,7 +18,7 @@ def forward_command(login: PersonLogin, local_port: int, remote_port: int) -> li
     """ssh that only forwards; it ends where the port can't be had."""
     return [
         "ssh",
-        *pinned_options(login.alias, login.known_hosts, login.key_path),
+        *login.options,
         *("-o", "ExitOnForwardFailure=yes", "-o", "BatchMode=yes", "-N", "-T"),
         *("-L", f"127.0.0.1:{local_port}:127.0.0.1:{remote_port}"),
         *("-p", str(login.endpoint.port), "-l", login.endpoint.user, login.endpoint.host),

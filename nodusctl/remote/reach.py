@@ -14,6 +14,7 @@ from nodusctl.provider.agent import AgentAnswer, AgentCommand, AgentRequest
 from nodusctl.provider.contract import CanAnswerAgent
 from nodusctl.provider.machines import SshEndpoint
 from nodusctl.provider.replies import Refused, Reply, Unknown
+from nodusctl.remote.jumping import jump_alias, jump_options
 from nodusctl.remote.options import pinned_options
 from nodusctl.remote.session import known_hosts_line
 from nodusctl.remote.talks import Talk, Talks
@@ -53,7 +54,10 @@ class SshReach:
             return Unknown(f"{self.program} could not be run: {fault.strerror}")
 
     def _asked_anew(self, access: Access, endpoint: SshEndpoint, line: str, limit_seconds: float) -> Reply[AgentAnswer]:
-        with _held(access.service_key) as identity, _held(known_hosts_line(access.alias, access.host_key)) as known_hosts:
+        pins = known_hosts_line(access.alias, access.host_key)
+        if endpoint.jump is not None:
+            pins += known_hosts_line(jump_alias(endpoint.jump), endpoint.jump.host_key)
+        with _held(access.service_key) as identity, _held(pins) as known_hosts:
             talk = Talk(self._command(access.alias, endpoint, identity, known_hosts))
             return self._asked(access, talk, line, limit_seconds)
 
@@ -71,10 +75,12 @@ class SshReach:
 
     def _command(self, alias: str, endpoint: SshEndpoint, identity: str, known_hosts: str) -> list[str]:
         # Nothing of a login to this computer can be recorded, to be read by the computers of a later time.
-        quick = ("-o", f"KexAlgorithms={_QUICK_EXCHANGE}") if endpoint.host in _LOOPBACK else ()
+        is_here = endpoint.host in _LOOPBACK and endpoint.jump is None
+        quick = ("-o", f"KexAlgorithms={_QUICK_EXCHANGE}") if is_here else ()
         return [
             self.program,
             *pinned_options(alias, known_hosts, identity),
+            *jump_options(endpoint.jump, known_hosts),
             *("-o", "BatchMode=yes", "-o", f"ConnectTimeout={self.connect_seconds}", "-T", "-a", "-x", *quick),
             *("-p", str(endpoint.port), "-l", endpoint.user, endpoint.host),
         ]

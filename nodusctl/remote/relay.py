@@ -10,12 +10,15 @@ import contextlib
 import os
 import selectors
 import socket
+import subprocess
 import time
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 _PART_BYTES = 1 << 16
 _TRACE_SECONDS = 10.0
+_END_SECONDS = 5.0
 
 
 def last_open(trace: Path) -> datetime | None:
@@ -33,14 +36,45 @@ def carry(host: str, port: int, trace: Path, source: int = 0, sink: int = 1) -> 
         with contextlib.suppress(OSError):
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
+            _leave(trace)
             _carry(connection, trace, source, sink)
         finally:
             _leave(trace)
 
 
-def _carry(connection: socket.socket, trace: Path, source: int, sink: int) -> None:
-    _leave(trace)
-    left = time.monotonic()
+def carry_through(words: Sequence[str], trace: Path, source: int = 0, sink: int = 1) -> None:
+    """As ``carry``, over the stdio of a program that makes the connection from elsewhere. OSError where it can't."""
+    with _stdio_of(words) as connection:
+        try:
+            has_heard = _carry(connection, trace, source, sink)
+        finally:
+            connection.close()
+    if has_heard:
+        _leave(trace)
+    else:
+        raise OSError("no connection could be made from the host it is reached through")
+
+
+@contextlib.contextmanager
+def _stdio_of(words: Sequence[str]) -> Iterator[socket.socket]:
+    """The running program's stdin and stdout as one socket; it ends with the block."""
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            program = subprocess.Popen(words, stdin=theirs.fileno(), stdout=theirs.fileno())
+        try:
+            yield ours
+        finally:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                program.wait(_END_SECONDS)
+            if program.poll() is None:
+                program.kill()
+                program.wait()
+
+
+def _carry(connection: socket.socket, trace: Path, source: int, sink: int) -> bool:
+    """True where the machine has said anything."""
+    left, has_heard = time.monotonic(), False
     with selectors.DefaultSelector() as waiting:
         waiting.register(connection, selectors.EVENT_READ)
         # A plain file can't be waited for, and never blocks either.
@@ -51,7 +85,10 @@ def _carry(connection: socket.socket, trace: Path, source: int, sink: int) -> No
                 if key.fileobj is connection:
                     part = connection.recv(_PART_BYTES)
                     if not part:
-                        return
+                        return has_heard
+                    if not has_heard:
+                        has_heard = True
+                        _leave(trace)
                     _write(sink, part)
                 else:
                     part = os.read(source, _PART_BYTES)
@@ -60,7 +97,7 @@ def _carry(connection: socket.socket, trace: Path, source: int, sink: int) -> No
                     else:
                         waiting.unregister(source)
                         connection.shutdown(socket.SHUT_WR)
-            if time.monotonic() - left >= _TRACE_SECONDS:
+            if has_heard and time.monotonic() - left >= _TRACE_SECONDS:
                 left = time.monotonic()
                 _leave(trace)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nodusctl.provider.machines import SshEndpoint
+from nodusctl.remote.jumping import jump_alias, jump_options
 from nodusctl.remote.options import pinned_options
 
 _SIGNALLED = 128
@@ -17,12 +18,22 @@ _SIGNALLED = 128
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonLogin:
-    """What ``nodusctl ssh`` needs: ``known_hosts`` is the file that pins ``alias`` (see ``pin_host``), ``key_path`` the person's key."""
+    """What ``nodusctl ssh`` needs: ``known_hosts`` is the file that pins ``alias`` (see ``pin_host``), ``key_path`` the person's key.
+
+    ``jump_known_hosts`` is the file that pins the endpoint's jump host (see ``pin_jump``), "" where it has none.
+    """
 
     alias: str
     endpoint: SshEndpoint
     key_path: str
     known_hosts: str
+    jump_known_hosts: str = ""
+
+    @property
+    def options(self) -> list[str]:
+        """ssh's and scp's options for this login: pinned, and through its jump host where it has one."""
+        through = jump_options(self.endpoint.jump, self.jump_known_hosts)
+        return [*pinned_options(self.alias, self.known_hosts, self.key_path), *through]
 
 
 def pin_host(folder: str, alias: str, host_key: str) -> str:
@@ -40,6 +51,11 @@ def pin_host(folder: str, alias: str, host_key: str) -> str:
     return str(path)
 
 
+def pin_jump(folder: str, endpoint: SshEndpoint) -> str:
+    """Write the known_hosts file of an endpoint's jump host; its path, or "" where there is none."""
+    return "" if endpoint.jump is None else pin_host(folder, jump_alias(endpoint.jump), endpoint.jump.host_key)
+
+
 def known_hosts_line(alias: str, host_key: str) -> str:
     """``alias ssh-ed25519 AAAA…`` with a newline."""
     return f"{alias} {' '.join(host_key.split()[:2])}\n"
@@ -50,7 +66,7 @@ def ssh_command(login: PersonLogin, command: Sequence[str] = ()) -> list[str]:
     remote = [command[0]] if len(command) == 1 else [shlex.join(command)] if command else []
     return [
         "ssh",
-        *pinned_options(login.alias, login.known_hosts, login.key_path),
+        *login.options,
         "-p",
         str(login.endpoint.port),
         "-l",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nodus_providers.libvirt.connection import LibvirtError
 from nodus_providers.libvirt.findings import ConnectionFacts, findings
-from nodus_providers.libvirt.hardware import inventory_of
+from nodus_providers.libvirt.hardware import whole_inventory_of
 from nodus_providers.libvirt.hosts import Host
 from nodus_providers.libvirt.shell import ScriptError
 from nodusctl.base.diagnostics import Diagnostic, error, warning
@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from nodus_providers.libvirt.settings import ImageSettings
 
 _CODE = "ProviderNotReady"
+# With an argument, also what fetches images.
 _MISSING = """for pair in qemu-img:qemu-utils virsh:libvirt-clients flock:util-linux sha256sum:coreutils; do
     command -v "${pair%%:*}" >/dev/null || echo "${pair##*:}"
 done
+[ $# = 0 ] || command -v curl >/dev/null || command -v wget >/dev/null || echo curl
 """
 # What a deletion could not remove, or a crash left half made.
 _LEFT_OVER = """cd "$1" 2>/dev/null || exit 0
@@ -50,7 +52,7 @@ def findings_on(host: Host, images: Mapping[str, ImageSettings]) -> Iterator[Dia
         return
     yield from _network(host)
     paths = [path for one in images.values() for path in (one.path, one.kernel, one.initrd) if path]
-    yield from findings(inventory_of(host, *paths, *facts.rom_files), facts)
+    yield from findings(whole_inventory_of(host, *paths, *facts.rom_files), facts)
 
 
 def _facts(host: Host) -> ConnectionFacts:
@@ -84,7 +86,8 @@ def _files(host: Host, images: Mapping[str, ImageSettings]) -> Iterator[Diagnost
     from nodusctl.provider.replies import Refused
 
     _ = host.tag
-    missing = host.shell.run(_MISSING).split()
+    fetches = any(settings.url is not None for settings in images.values())
+    missing = host.shell.run(_MISSING, *(("fetching",) if fetches else ())).split()
     if missing:
         yield error(
             _CODE, "A host lacks programs", f"{host.zone}: {' '.join(missing)}", f"On the host:\n  apt-get install {' '.join(missing)}"

@@ -74,10 +74,10 @@ class Domain:
 
 
 class Connection:
-    """One host's libvirt. Safe between threads."""
+    """One host's libvirt. Safe between threads. ``before_opening`` is called before a connection is made."""
 
-    def __init__(self, uri: str, limit_seconds: float = CALL_SECONDS) -> None:
-        self.uri, self._limit_seconds = uri, limit_seconds
+    def __init__(self, uri: str, limit_seconds: float = CALL_SECONDS, before_opening: Callable[[], None] | None = None) -> None:
+        self.uri, self._limit_seconds, self._before_opening = uri, limit_seconds, before_opening
         self._lock = threading.Lock()
         self._open: Any = None
 
@@ -328,6 +328,8 @@ class Connection:
                 self._open = None
             if self._open is None:
                 libvirt.registerErrorHandler(lambda context, fault: None, None)  # else each error is printed too
+                if self._before_opening is not None:
+                    self._before_opening()
                 self._open = libvirt.open(self.uri)
             return libvirt, self._open
 

@@ -80,6 +80,11 @@ def _add_boot(root: ET.Element, shape: Shape) -> None:
     firmware = {"firmware": "efi"} if base.firmware == "efi" and not base.kernel else {}
     boot = ET.SubElement(root, "os", firmware)
     _leaf(boot, "type", "hvm", arch="x86_64", machine="q35")
+    if firmware:
+        # With secure boot, which libvirt would choose where it can, neither our loader nor a driver built for a card is let in.
+        wishes = ET.SubElement(boot, "firmware")
+        for name in ("enrolled-keys", "secure-boot"):
+            ET.SubElement(wishes, "feature", enabled="no", name=name)
     if base.kernel:
         _leaf(boot, "kernel", base.kernel)
         if base.initrd:

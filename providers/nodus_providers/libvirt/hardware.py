@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from nodus_providers.libvirt.groups import Group, HostdevPolicy
-from nodus_providers.libvirt.host_probe import probe_script
+from nodus_providers.libvirt.host_probe import cards_script, probe_script
 from nodus_providers.libvirt.hostdevs import Rom, hostdev_elements, mmio_window_mib
 from nodus_providers.libvirt.hosts import Host
 from nodus_providers.libvirt.inventory import HardwareRules, HostInventory, HostTexts, read_inventory
@@ -26,9 +26,18 @@ _GIB = 2**30
 _PROBE_SECONDS = 60.0
 
 
-def inventory_of(host: Host, *paths: str) -> HostInventory:
-    """The host's hardware. ``paths`` are files whose permissions the probe looks at."""
-    connection, answers = host.connection, _probing(host, paths)
+def inventory_of(host: Host) -> HostInventory:
+    """The host's hardware, as plans and launches need it."""
+    return _inventory_of(host, cards_script())
+
+
+def whole_inventory_of(host: Host, *paths: str) -> HostInventory:
+    """With all that the doctor looks at; ``paths`` are files whose permissions it wants to know."""
+    return _inventory_of(host, probe_script(), *paths)
+
+
+def _inventory_of(host: Host, script: str, *paths: str) -> HostInventory:
+    connection, answers = host.connection, _probing(host, script, paths)
     capabilities = connection.capabilities()
     cells = read_cells(capabilities)
     sizes = tuple(sorted({size // 1024 for cell in cells for size in cell.huge}))
@@ -47,13 +56,13 @@ def inventory_of(host: Host, *paths: str) -> HostInventory:
     return read_inventory(texts, rules_of(host), owner_of=owner_in)
 
 
-def _probing(host: Host, paths: tuple[str, ...]) -> queue.SimpleQueue[str | OSError]:
+def _probing(host: Host, script: str, paths: tuple[str, ...]) -> queue.SimpleQueue[str | OSError]:
     """Start the look at the host's own files, beside what libvirt is asked meanwhile; the answer comes within the probe's limit."""
     answers: queue.SimpleQueue[str | OSError] = queue.SimpleQueue()
 
     def run() -> None:
         try:
-            answers.put(host.shell.run(probe_script(), *paths, limit_seconds=_PROBE_SECONDS))
+            answers.put(host.shell.run(script, *paths, limit_seconds=_PROBE_SECONDS))
         except ScriptError:
             answers.put("")  # a host whose shell can't do it is looked at through libvirt alone
         except OSError as fault:

@@ -25,6 +25,11 @@ def probe_script() -> str:
     return (Path(__file__).parent / "host_probe.sh").read_text(encoding="utf-8")
 
 
+def cards_script() -> str:
+    """The script without what only the doctor reads: user, kernel, modules, virtualization, permissions."""
+    return f"cards_only=yes\n{probe_script()}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceFacts:
     """One device as sysfs shows it. ``bars`` are sizes in bytes, the largest first; ``serial`` is its PCIe serial number or "".

@@ -1,6 +1,7 @@
 # What libvirt doesn't tell about a host. POSIX sh; reads only. Arguments: files whose permissions are asked about.
 # One fact a line: its kind, then its fields, separated by tabs; a line that begins with a blank goes on with the one before.
-# See host_probe.py for what reads it. Plans wait for it, so files are read by the shell itself wherever it can.
+# See host_probe.py for what reads it. Plans wait for it, so files are read by the shell itself wherever it can, and with cards_only set what
+# only the doctor wants is left out.
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 export PATH LC_ALL=C
 tab=$(printf '\t')
@@ -12,18 +13,20 @@ count() { test -e "$1" && total=$# || total=0; }
 is_display() { first "$1/class"; case $line in 0x03*) return 0 ;; esac; return 1; }
 has_display() { for member in "$1"/iommu_group/devices/*; do is_display "$member" && return 0; done; return 1; }
 
-say user "$(id -u)" "$(id -un)"
-first "$root/proc/sys/kernel/osrelease" && release=$line || release=
-first "$root/proc/cmdline" && say kernel "$release" "$line"
-count "$root"/sys/kernel/iommu_groups/* && say groups "$total"
-for table in DMAR IVRS; do test -e "$root/sys/firmware/acpi/tables/$table" && say table $table; done
-if test -d "$root/sys/module/vfio_pci"; then say module vfio_pci loaded
-elif modinfo -n vfio_pci >/dev/null 2>&1; then say module vfio_pci available
-else say module vfio_pci missing; fi
-awk '/^vendor_id/ { print "cpu\t" $3 } /^flags/ { print "virtualization\t" (/ (vmx|svm)( |$)/ ? "yes" : "no"); exit }' "$root/proc/cpuinfo"
-test -e "$root/dev/kvm" && say kvm "$(stat -c "%a${tab}%U:%G" "$root/dev/kvm")"
-first "$root/sys/module/apparmor/parameters/enabled"; test "$line" = Y && say apparmor on
-for user in libvirt-qemu qemu; do groups=$(id -Gn "$user" 2>/dev/null) && say qemu_user "$user" "$groups"; done
+if test -z "${cards_only-}"; then
+    say user "$(id -u)" "$(id -un)"
+    first "$root/proc/sys/kernel/osrelease" && release=$line || release=
+    first "$root/proc/cmdline" && say kernel "$release" "$line"
+    count "$root"/sys/kernel/iommu_groups/* && say groups "$total"
+    for table in DMAR IVRS; do test -e "$root/sys/firmware/acpi/tables/$table" && say table $table; done
+    if test -d "$root/sys/module/vfio_pci"; then say module vfio_pci loaded
+    elif modinfo -n vfio_pci >/dev/null 2>&1; then say module vfio_pci available
+    else say module vfio_pci missing; fi
+    awk '/^vendor_id/ { print "cpu\t" $3 } /^flags/ { print "virtualization\t" (/ (vmx|svm)( |$)/ ? "yes" : "no"); exit }' "$root/proc/cpuinfo"
+    test -e "$root/dev/kvm" && say kvm "$(stat -c "%a${tab}%U:%G" "$root/dev/kvm")"
+    first "$root/sys/module/apparmor/parameters/enabled"; test "$line" = Y && say apparmor on
+    for user in libvirt-qemu qemu; do groups=$(id -Gn "$user" 2>/dev/null) && say qemu_user "$user" "$groups"; done
+fi
 
 for device in "$devices"/*; do
     shows=; is_display "$device" && shows=yes

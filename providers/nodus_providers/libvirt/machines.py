@@ -59,7 +59,7 @@ def observed(host: Host, machine_id: str, domain: Domain | None, record: Machine
         reason_detail=detail,
         billing_started_at=created_at,
         ended_at=max(created_at, ended_at) if ended_at else None,
-        ssh=SshEndpoint(host=address, port=_PORT, user=_USER) if address else None,
+        ssh=SshEndpoint(host=address, port=_PORT, user=_USER, jump=host.jump) if address else None,
         disk_ids=record.disk_ids,
         impaired=f"it is paused: {domain.reason or 'nobody says why'}" if domain.power is Power.PAUSED else "",
         vcpu_milli=record.vcpus * 1000,

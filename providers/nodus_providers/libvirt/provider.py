@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, TypeVar
 from nodusctl.base.diagnostics import Diagnostic, error
 from nodusctl.base.exits import UserError
 from nodusctl.provider.contract import BillingEnd, BootForm, Description, ProviderContext, SelfStop
+from nodusctl.provider.images import BuiltImage, ImageOrder, ImageRecipe, StepTold
 from nodusctl.provider.machines import Disk, DiskState, Holdings, Machine, MachineState, Release, Revision
 from nodusctl.provider.offers import Offer, OfferQuery
 from nodusctl.provider.replies import Done, Refused, Reply, Unknown
@@ -37,7 +38,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 P = ParamSpec("P")
 _VERSION = "1"
+_JUPYTER_FIX = """Leave it out, install it once in the home, then start it there and forward its port:
+  nodusctl ssh <workspace> -- 'python3 -m venv ~/jupyter && ~/jupyter/bin/pip install jupyterlab'
+  nodusctl ssh <workspace> -- '~/jupyter/bin/jupyter lab --no-browser'
+  nodusctl port-forward <workspace> 8888"""
 _NO_DISK = Refused("NotFound", message="there is no disk of this id")
+_NOT_ASKED = "the host it was made on doesn't answer, or is not in the provider's settings any more"
 _NO_MACHINE = Refused("NotFound", message="there has never been a machine of this id here")
 
 
@@ -90,6 +96,18 @@ class LibvirtProvider:
         except ValidationError as fault:
             raise UserError(*(_setting_fault(context.instance, one) for one in fault.errors())) from fault
 
+    @classmethod
+    def image_recipes(cls) -> tuple[ImageRecipe, ...]:
+        from nodus_providers.libvirt.imaging.recipe import CPU_CONTENTS, CPU_IMAGE
+
+        return (ImageRecipe(name=CPU_IMAGE, contents=CPU_CONTENTS),)
+
+    @classmethod
+    def build_image(cls, order: ImageOrder, step: StepTold) -> BuiltImage:
+        from nodus_providers.libvirt.imaging.building import build
+
+        return build(order, step)
+
     def describe(self) -> Description:
         from nodus_providers.libvirt.volumes import SECTOR_BYTES
 
@@ -108,7 +126,7 @@ class LibvirtProvider:
             disk_outlives_machine=True,
             is_own_hardware=True,
             tools=frozenset({"SSH", "VSCode"}),
-            tool_fixes={"Jupyter": "Start it inside the machine and forward its port: nodusctl ssh <workspace> -- jupyter lab"},
+            tool_fixes={"Jupyter": _JUPYTER_FIX},
             size_granularity_bytes=SECTOR_BYTES,
         )
 
@@ -161,7 +179,7 @@ class LibvirtProvider:
                 known = ours(host.connection.domains(), host)
                 seen.update({one: observed(host, one, *known.get(one, (None, None))) for one in ids})
             except OSError as fault:
-                seen.update({one: Machine(id=one, state=MachineState.UNREADABLE, reason_detail=str(fault)) for one in ids})
+                seen.update({one: _unreadable(one, str(fault)) for one in ids})
         return Done(tuple(seen.get(one) or self._unplaced(one) for one in machine_ids))
 
     @_answering
@@ -302,13 +320,17 @@ class LibvirtProvider:
     def _unplaced(self, machine_id: str) -> Machine:
         if not self._may_be_elsewhere(machine_id):
             return Machine(id=machine_id, state=MachineState.GONE)
-        why = "the host it was made on doesn't answer, or is not in the provider's settings any more"
-        return Machine(id=machine_id, state=MachineState.UNREADABLE, reason_detail=why)
+        return _unreadable(machine_id, _NOT_ASKED)
 
     def _unknown_or(self, thing_id: str, refusal: Refused) -> Refused | Unknown:
         if self._may_be_elsewhere(thing_id):
-            return Unknown("the host it was made on doesn't answer, or is not in the provider's settings any more")
+            return Unknown(_NOT_ASKED)
         return refusal
+
+
+def _unreadable(machine_id: str, why: str) -> Machine:
+    """Its host can't be asked: no refusal of anybody, and no sign of its end."""
+    return Machine(id=machine_id, state=MachineState.UNREADABLE, reason="Unavailable", reason_detail=why)
 
 
 def _tag_of(host: Host) -> str:

@@ -38,8 +38,10 @@ class Size:
 
 
 def offers_on(host: Host, instance: str, now: datetime, query: OfferQuery) -> tuple[Offer, ...]:
-    """The host's offers; HostError where it can't be asked."""
-    return offers_of(_shape(host, instance), inventory_of(host), now, query)
+    """The host's offers; HostError where it can't be asked. A plan waits for this, so what takes long on a slow host is asked at once."""
+    host.prepare_beside()
+    inventory = inventory_of(host)
+    return offers_of(_shape(host, instance), inventory, now, query)
 
 
 def size_of(host: Host, request: LaunchRequest) -> Size | Refused:
@@ -48,6 +50,8 @@ def size_of(host: Host, request: LaunchRequest) -> Size | Refused:
         return Refused("Invalid", message=f"{host.zone} has no offer {request.offer_id}")
     if request.unit_ids and request.offer_id.startswith("cpu-"):
         return Refused("Invalid", message="an offer without cards has no units")
+    if not request.unit_ids and not request.offer_id.startswith("cpu-"):
+        return Refused("Invalid", message="the request names no cards to start with; plan and apply again")
     whole = _whole(host)
     cpu_milli = request.cpu_milli or whole.vcpus * 1000
     memory_bytes = request.memory_bytes or whole.memory_bytes

@@ -88,7 +88,7 @@ class ImageSettings(_Settings):
 
     path: str | None = Field(None, pattern=_PATH, description="The base qcow2 on the host.")
     url: str | None = Field(None, pattern=r"^https?://[^\s'\"]+$", description="Where the host fetches it, once.")
-    sha256: str | None = Field(None, pattern=_SHA256, description="Its digest; needed with url.")
+    sha256: str | None = Field(None, pattern=_SHA256, description="Its SHA-256; needed with url.")
     kernel: str | None = Field(None, pattern=_PATH, description="A kernel on the host to boot directly.")
     initrd: str | None = Field(None, pattern=_PATH, description="The initrd that goes with it.")
     cmdline: str = Field("console=ttyS0", pattern=r"^[\x20-\x7e]*$", description="The kernel's command line.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 _LIMIT_SECONDS = 30.0
@@ -26,13 +26,16 @@ class ScriptError(OSError):
 
 @dataclass(frozen=True, slots=True)
 class HostShell:
-    """``transport`` is the ssh command with its options and the host; empty for this computer."""
+    """``transport`` is the ssh command with its options and the host; empty for this computer. ``before_each`` goes before each script."""
 
     transport: tuple[str, ...] = ()
+    before_each: Callable[[], None] | None = None
 
     def run(self, script: str, *arguments: str, stdin: bytes = b"", limit_seconds: float = _LIMIT_SECONDS) -> str:
         """The script's output. ScriptError where it fails, HostError where it could not be run or didn't end."""
         words: Sequence[str] = ("sh", "-c", _PATH + script, "nodusctl", *arguments)
+        if self.before_each is not None:
+            self.before_each()
         if self.transport:
             words = (*self.transport, shlex.join(words))
         try:
