@@ -74,7 +74,7 @@ class Timings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedTry:
-    """One launch the provider refused."""
+    """One launch the provider refused. ``unit_ids`` are the exclusive devices it asked for."""
 
     offer_key: str
     code: str
@@ -82,6 +82,7 @@ class RefusedTry:
     message: str
     time: datetime
     retry_after: timedelta | None = None
+    unit_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,6 +234,7 @@ def _after_launch(attempt: Attempt, event: TermsFrozen | LaunchAccepted | Launch
                 message=event.message,
                 time=event.time,
                 retry_after=event.retry_after,
+                unit_ids=event.unit_ids,
             )
             return replace(attempt, phase=AttemptPhase.QUEUED, terms=None, token="", refusals=(*attempt.refusals, refusal))
         case LaunchAccepted():

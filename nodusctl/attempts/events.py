@@ -61,13 +61,14 @@ class LaunchAccepted(_Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchRefused(_Fact):
-    """The provider made nothing, and said why."""
+    """The provider made nothing, and said why. ``unit_ids`` are the exclusive devices that were asked for."""
 
     offer_key: str
     code: str
     scope: str
     message: str = ""
     retry_after: timedelta | None = None
+    unit_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

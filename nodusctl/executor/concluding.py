@@ -60,7 +60,7 @@ def conclude(situation: Situation, intent: Intent, reply: Reply[Any]) -> Outcome
     match reply:
         case Unknown() if intent.step is StepKind.QUIESCE:
             return outcomes.went_quiet(situation, intent, is_quiet=False, detail=reply.detail)
-        case Unknown() if intent.step is StepKind.RENEW:
+        case Unknown() if intent.step is StepKind.RENEW or (intent.step is StepKind.PUSH and situation.status.phase is Phase.RUNNING):
             return outcomes.unreached(situation, outcomes.unknown(situation, intent, reply))
         case Unknown():
             return outcomes.unknown(situation, intent, reply)
@@ -115,7 +115,8 @@ def after_look(situation: Situation, sightings: Sightings, reply: Reply[Machine]
     now = situation.now
     match reply:
         case Done(value=machine) if machine.state is MachineState.UNREADABLE:
-            return replace(failed(sightings, "look", situation, "Forbidden", machine.reason), looked_at=now), None
+            code, detail = machine.reason or "Forbidden", clean(machine.reason_detail or machine.reason)
+            return replace(failed(sightings, "look", situation, code, detail), looked_at=now), None
         case Done(value=machine):
             gone_looks = sightings.gone_looks + 1 if machine.state is MachineState.GONE else 0
             seen = replace(succeeded(sightings, "look"), machine=machine, looked_at=now, gone_looks=gone_looks)

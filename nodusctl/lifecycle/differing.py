@@ -82,7 +82,8 @@ class Sight:
 def machine_differences(address: Address, phase: Phase, attempt: Attempt, machine: Machine, sight: Sight) -> Iterator[Difference | Due]:
     """Of the machine of an open Attempt."""
     if machine.state is MachineState.UNREADABLE:
-        yield _difference(DriftKind.UNREADABLE, address, machine.id, sight, f"machine can't be read ({machine.reason or 'refused'})")
+        why = machine.reason_detail or machine.reason or "refused"
+        yield _difference(DriftKind.UNREADABLE, address, machine.id, sight, f"machine can't be read ({why})")
     elif phase not in _WANTS_MACHINE:
         if machine.state in {MachineState.PENDING, MachineState.RUNNING}:
             yield Due(address=address, thing=machine.id, message=f"it is {phase}, and its machine is being given back")

@@ -121,6 +121,13 @@ def session_end(record: Record, session: SessionStanding | None, now: datetime) 
     return max(by_times, extension.until)
 
 
+def certain_end(record: Record, session: SessionStanding | None, attempt: Attempt, now: datetime) -> datetime | None:
+    """When a machine ends whoever renews its lease: by its times, its cap, a Budget. None where nothing but the lease stands for an end."""
+    edge = attempt.edge_at if attempt.edge_bound in {Bound.SCHEDULE, *MONEY_BOUNDS} else None
+    ahead = (one for one in (session_end(record, session, now), edge) if one is not None and one > now)
+    return min(ahead, default=None)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """Where the edge of a running machine should be now, and what it would then stand for."""

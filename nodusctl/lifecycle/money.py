@@ -12,6 +12,7 @@ from nodusctl.attempts.attempt import Attempt
 from nodusctl.base.money import ZERO, Money
 from nodusctl.ledger import build
 from nodusctl.ledger.balances import balances, month_of
+from nodusctl.ledger.billed import Billing
 from nodusctl.ledger.entries import Entry, EntryKind
 from nodusctl.pricing.charge import at_rate, charge, elapsed_seconds
 
@@ -123,6 +124,18 @@ def charge_of(attempt: Attempt, ended_at: datetime) -> Money:
     if began is None or terms is None:
         return ZERO
     return charge(elapsed_seconds(ended_at - began), terms.rate_usd_per_hour, terms.increment_seconds, terms.minimum_seconds)
+
+
+def billing_of(attempt: Attempt) -> Billing:
+    """What is known of when the Attempt bills; nothing before it has a machine."""
+    machine, times = attempt.machine, attempt.timings
+    return Billing(
+        terms=attempt.terms,
+        began=times.billing_started_at if machine is not None else None,
+        edge=attempt.edge_at,
+        machine_ended=machine.ended_at if machine is not None else None,
+        ended=times.finished_at,
+    )
 
 
 def _subject(attempt: Attempt) -> build.Subject:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from fractions import Fraction
 
-from nodusctl.attempts.attempt import Attempt, AttemptPhase
+from nodusctl.attempts.attempt import Attempt, AttemptPhase, RefusedTry
 from nodusctl.base.money import Money
 from nodusctl.base.timestamps import parse_time
 from nodusctl.lifecycle.situation import Situation
@@ -49,13 +49,14 @@ def choose(situation: Situation) -> Choice:
         if now_rate is not None and now_rate > approved.ceiling_usd_per_hour:
             too_dear.append(_moved_price(approved, now_rate))
             continue
-        terms = approved if now_rate is None else replace(approved, rate_usd_per_hour=now_rate)
-        back_at, code, message = _back_at(situation, terms)
-        if back_at is not None and back_at <= situation.now:
-            return Choice(terms=terms)
-        last_code, last_message = code, message
-        if back_at is not None:
-            waits.append(back_at)
+        today = approved if now_rate is None else replace(approved, rate_usd_per_hour=now_rate)
+        for terms in today.on_each():
+            back_at, code, message = _back_at(situation, terms)
+            if back_at is not None and back_at <= situation.now:
+                return Choice(terms=terms)
+            last_code, last_message = code, message
+            if back_at is not None:
+                waits.append(back_at)
     if too_dear and not waits:
         return Choice(terms=None, code="PriceMoved", message="; ".join(too_dear))
     return Choice(terms=None, back_at=min(waits, default=None), code=last_code, message=last_message)
@@ -107,7 +108,7 @@ def _back_at(situation: Situation, terms: Terms) -> tuple[datetime | None, str, 
     """When these terms may be tried (again); None for never. With the last refusal's code and message."""
     if situation.attempt is None:
         return situation.now, "", ""
-    refusals = [r for r in situation.attempt.refusals if _speaks_for(situation, r.offer_key, r.scope, terms)]
+    refusals = [one for one in situation.attempt.refusals if _speaks_for(situation, one, terms)]
     # A person may have mended the credentials since: what an earlier pass was told about the account is asked again.
     if not refusals or (refusals[-1].code in SHUTS_PROVIDER and not situation.failed_times("launch")):
         return situation.now, "", ""
@@ -118,12 +119,15 @@ def _back_at(situation: Situation, terms: Terms) -> tuple[datetime | None, str, 
     return last.time + max(pause, last.retry_after or pause), last.code, last.message
 
 
-def _speaks_for(situation: Situation, offer_key: str, scope: str, terms: Terms) -> bool:
-    """A refusal speaks for its own offer, and for more where its scope is wider."""
-    if offer_key == terms.offer_key:
-        return True
+def _speaks_for(situation: Situation, refusal: RefusedTry, terms: Terms) -> bool:
+    """A refusal speaks for its own offer, and for more where its scope is wider; one of devices for every set that needs all of these."""
     approval = situation.record.approval
-    refused = next((t for t in (approval.terms if approval else ()) if t.offer_key == offer_key), None)
+    refused = next((one for one in (approval.terms if approval else ()) if one.offer_key == refusal.offer_key), None)
+    if refusal.scope == "device" and refusal.unit_ids and refused is not None:
+        is_same_host = (refused.provider, refused.location) == (terms.provider, terms.location)
+        return is_same_host and set(refusal.unit_ids) <= set(terms.unit_ids)
+    if refusal.offer_key == terms.offer_key:
+        return True
     if refused is None or refused.provider != terms.provider:
         return False
-    return scope == "account" or (scope == "region" and refused.region == terms.region)
+    return refusal.scope == "account" or (refusal.scope == "region" and refused.region == terms.region)

@@ -125,6 +125,7 @@ def launch_refused(situation: Situation, intent: Intent, reply: Refused) -> Outc
         scope=str(reply.scope),
         message=message,
         retry_after=reply.retry_after,
+        unit_ids=tuple(str(one) for one in intent.request.get("unit_ids", ())),
     )
     status = replace(situation.status, reason=reply.code, message=message)
     status = with_condition(status, "Scheduled", False, reply.code, situation.now, message=message)
@@ -179,6 +180,8 @@ def secrets_pushed(situation: Situation, intent: Intent, answer: AgentAnswer, *,
     )
     ready = became_ready(situation, answer) if is_complete and situation.status.phase in _NOT_YET_READY else Written()
     status = replace(ready.statuses.get(situation.uid, situation.status), handled_requests=handled_now(situation))
+    if situation.status.phase is Phase.RUNNING:
+        status = with_condition(status, "NodeUnreachable", False, "Answered", situation.now)
     written = Written(events=(pushed, *ready.events), statuses={situation.uid: status})
     return Outcome(written=written, intent=closed(intent, situation, "done"))
 

@@ -12,6 +12,7 @@ from nodusctl.attempts.intents import Intent, StepKind
 from nodusctl.lifecycle.pacing import retry_at
 from nodusctl.lifecycle.situation import Situation
 from nodusctl.lifecycle.steps import Abandon, GiveUp, Resend, Settle, Step, Wait
+from nodusctl.state.status import Phase
 
 MAKES_A_THING = frozenset({StepKind.LAUNCH, StepKind.CREATE_DISK, StepKind.SAVE})
 PUSHES = frozenset({StepKind.HAND_OVER_KEYS, StepKind.PUSH, StepKind.RENEW, StepKind.QUIESCE})
@@ -37,8 +38,13 @@ def _pause(situation: Situation, intent: Intent) -> Wait | GiveUp | Abandon | No
     failed = situation.failed_times(name)
     if failed >= situation.rules.lookups_per_pass and intent.step is StepKind.DELETE_REVISION:
         return Abandon(intent=intent, because="a revision that may still be there is dropped another time")
-    if failed >= situation.rules.lookups_per_pass and intent.step not in PUSHES:
-        return GiveUp(code="IntentUnsettled", because=f"nobody could say whether the {intent.step} happened")
+    is_worn = failed >= situation.rules.lookups_per_pass
+    why = f": {situation.sightings.asked_in_vain}" if situation.sightings.asked_in_vain else ""
+    if is_worn and intent.step not in PUSHES:
+        return GiveUp(code="IntentUnsettled", because=f"nobody could say whether the {intent.step} happened{why}")
+    if is_worn and situation.status.phase is Phase.RUNNING:
+        # While it starts, its start's own bound counts: until then it may only be slow.
+        return GiveUp(code="NodeUnreachable", because=f"the machine runs and doesn't answer{why}")
     if failed and retry_at(situation, name) > situation.now:
         return Wait(until=retry_at(situation, name), because=f"asking again what became of the {intent.step}")
     return None

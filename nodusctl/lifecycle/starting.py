@@ -14,7 +14,7 @@ from nodusctl.lifecycle.edges import edge_of
 from nodusctl.lifecycle.homes import restore_is_pending
 from nodusctl.lifecycle.identity import refused_terms
 from nodusctl.lifecycle.offers import SHUTS_PROVIDER, Choice, choose
-from nodusctl.lifecycle.pacing import look_gap, retried, start_deadline
+from nodusctl.lifecycle.pacing import first_look_after, look_gap, retried, start_deadline
 from nodusctl.lifecycle.pinning import missing_secret
 from nodusctl.lifecycle.price_age import needs_prices, stale_words
 from nodusctl.lifecycle.situation import Situation
@@ -206,7 +206,7 @@ def _when_due(situation: Situation, step: Look) -> Step | Wait:
         return step
     if attempt.machine is not None and attempt.machine.state is MachineState.RUNNING:
         return step
-    first_at = attempt.timings.acquired_at + attempt.terms.startup_p50 / 2
+    first_at = attempt.timings.acquired_at + first_look_after(attempt.terms)
     return Wait(until=first_at, because="waiting for the machine to boot") if first_at > situation.now else step
 
 

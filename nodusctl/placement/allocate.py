@@ -4,17 +4,22 @@ Devices, not unit ids, are what is held: a pair and a single card that share a d
 units and is simply taken. An object's first offer with enough free viable units wins, so a busy card falls through to the next offer.
 
 The surprise: the order of objects decides. What an earlier object of the plan takes is held for a later one, with no known end.
+It stands last among the sets the later one may try all the same, because an approval outlives the plan it was given in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeAlias
 
 from nodusctl.placement.rank import Ranked
+from nodusctl.placement.units import UnitSet, device_key, devices_of, pick, sets_of
 from nodusctl.provider.offers import Availability, Offer, Unit
+
+MOST_SETS = 8
+"""How many sets of one offer's units an approval names: more than a host has cards that one machine takes alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,33 +100,75 @@ class NoOffer:
 Seating: TypeAlias = Placed | Queued | DeviceBusy | NotViable | NoOffer
 
 
-def allocate(seats: Sequence[Seat], already_held: Mapping[str, str] | None = None) -> tuple[Seating, ...]:
-    """Seat each object in turn; the answer has the order of ``seats``.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holders:
+    """Who has which device: by what providers report, and ``in_plan`` by device key (``device_key``) among the objects of the plan.
+
+    ``ends`` is when a holder lets go for certain, by the name the provider gives it.
+    """
+
+    in_plan: Mapping[str, str] = field(default_factory=dict)
+    ends: Mapping[str, datetime] = field(default_factory=dict)
+
+    def of(self, seat: Seat, offer: Offer, unit: Unit) -> str:
+        """Who has any device of the unit, the object itself aside; empty where it is free."""
+        in_plan = (self.in_plan.get(device_key(offer, device), "") for device in devices_of(unit))
+        names: Iterable[str] = (unit.holder, *in_plan)
+        return next((name for name in names if name and name not in seat.own_names and name != seat.address), "")
+
+    def end_of(self, seat: Seat, offer: Offer, unit: Unit) -> datetime | None:
+        """When the unit is let go of, where that is known; a holder inside this plan has no known end."""
+        holder = self.of(seat, offer, unit)
+        return self.ends.get(holder) if holder == unit.holder else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allocation:
+    """``answers`` in the order of the seats, and who holds what once all of them have sat down."""
+
+    answers: tuple[Seating, ...]
+    holders: Holders
+
+
+def allocate(seats: Sequence[Seat], ends: Mapping[str, datetime] | None = None) -> Allocation:
+    """Seat each object in turn.
 
     Args:
         seats: objects with their ranked offers, in plan order.
-        already_held: device key (``device_key``) to holder, for devices known to be taken beyond what providers report.
+        ends: holder as a provider names it to when it lets go for certain.
     """
-    held = dict(already_held or {})
+    holders = Holders(ends=ends or {})
     answers: list[Seating] = []
     for seat in seats:
-        answer = _seat(seat, held)
-        if isinstance(answer, Placed):
+        answer = _seat(seat, holders)
+        if isinstance(answer, Placed) and answer.units:
             offer = answer.choice.candidate.offer
-            held |= {device_key(offer, device): seat.address for unit in answer.units for device in _devices(unit)}
+            taken = {device_key(offer, device): seat.address for unit in answer.units for device in devices_of(unit)}
+            holders = replace(holders, in_plan={**holders.in_plan, **taken})
         answers.append(answer)
-    return tuple(answers)
+    return Allocation(answers=tuple(answers), holders=holders)
 
 
-def device_key(offer: Offer, device: str) -> str:
-    """Names a device among all providers' hosts."""
-    return f"{offer.provider}/{offer.location}/{device}"
+def unit_sets(seat: Seat, choice: Ranked, holders: Holders, seated: UnitSet = ()) -> tuple[UnitSet, ...]:
+    """The sets of an offer's units in the order a start should try them; empty where it has no units, or none that can be used.
+
+    First what was ``seated``, then what is free now, then what is let go of at a known time, then whatever could be used.
+    """
+    offer = choice.candidate.offer
+    needed = max(offer.gpu_count, 1)
+    viable = [unit for unit in offer.units if unit.is_viable]
+    free = [unit for unit in viable if not holders.of(seat, offer, unit)]
+    ending = [unit for unit in viable if unit in free or holders.end_of(seat, offer, unit) is not None]
+    found: dict[frozenset[str], UnitSet] = {}
+    for one in (*sets_of(free, needed, seated), *sets_of(ending, needed), *sets_of(viable, needed)):
+        found.setdefault(frozenset(unit.id for unit in one), one)
+    return tuple(found.values())[:MOST_SETS]
 
 
-def _seat(seat: Seat, held: Mapping[str, str]) -> Seating:
+def _seat(seat: Seat, holders: Holders) -> Seating:
     answers: list[Seating] = []
     for choice in seat.ranked:
-        answer = _try(seat, choice, held)
+        answer = _try(seat, choice, holders)
         if isinstance(answer, Placed):
             return answer
         answers.append(answer)
@@ -137,7 +184,7 @@ def _waiting_time(answer: Seating) -> tuple[bool, float]:
     return (known is None, known.timestamp() if known is not None else 0.0)
 
 
-def _try(seat: Seat, choice: Ranked, held: Mapping[str, str]) -> Seating:
+def _try(seat: Seat, choice: Ranked, holders: Holders) -> Seating:
     offer = choice.candidate.offer
     if not offer.units:
         if offer.availability is Availability.SOLD_OUT:
@@ -145,82 +192,35 @@ def _try(seat: Seat, choice: Ranked, held: Mapping[str, str]) -> Seating:
         return Placed(address=seat.address, choice=choice)
     needed = max(offer.gpu_count, 1)
     viable = [unit for unit in offer.units if unit.is_viable]
-    if _pick(viable, needed) is None:
-        reasons = tuple(f"{', '.join(_devices(unit))}: {unit.why_not}" for unit in offer.units if not unit.is_viable)
+    if pick(viable, needed) is None:
+        reasons = tuple(f"{', '.join(devices_of(unit))}: {unit.why_not}" for unit in offer.units if not unit.is_viable)
         fixes = tuple(dict.fromkeys(unit.fix for unit in offer.units if not unit.is_viable and unit.fix))
         return NotViable(address=seat.address, choice=choice, reasons=reasons or (f"{len(viable)} units, {needed} needed",), fixes=fixes)
-    free = [unit for unit in viable if not _holder(seat, offer, unit, held)]
-    units = _pick(free, needed)
+    free = [unit for unit in viable if not holders.of(seat, offer, unit)]
+    units = pick(free, needed)
     if units is not None:
         return Placed(address=seat.address, choice=choice, units=units)
-    return _busy(seat, choice, viable, held)
+    return _busy(seat, choice, viable, holders)
 
 
-def _busy(seat: Seat, choice: Ranked, viable: Sequence[Unit], held: Mapping[str, str]) -> Seating:
+def _busy(seat: Seat, choice: Ranked, viable: Sequence[Unit], holders: Holders) -> Seating:
     """Everything that would do is held: when enough of it ends, and who has it."""
     offer = choice.candidate.offer
     needed = max(offer.gpu_count, 1)
-    ends: dict[str, datetime | None] = {unit.id: _free_from(seat, offer, unit, held) for unit in viable}
+    ends = {unit.id: holders.end_of(seat, offer, unit) for unit in viable}
     for moment in sorted({end for end in ends.values() if end is not None}):
-        by_then = [u for u in viable if not _holder(seat, offer, u, held) or ((end := ends[u.id]) is not None and end <= moment)]
-        if _pick(by_then, needed) is not None:
+        by_then = [u for u in viable if not holders.of(seat, offer, u) or ((end := ends[u.id]) is not None and end <= moment)]
+        if pick(by_then, needed) is not None:
             return Queued(address=seat.address, choice=choice, free_from=moment, why="its devices are held until then")
-    taken = [(unit, _holder(seat, offer, unit, held)) for unit in viable]
+    taken = [(unit, holders.of(seat, offer, unit)) for unit in viable]
     return DeviceBusy(
         address=seat.address,
         choice=choice,
         needed=needed,
         free=sum(unit.gpu_count for unit, holder in taken if not holder),
         held=tuple(
-            Held(unit=unit.id, devices=_devices(unit), holder=holder, fix=unit.fix if holder == unit.holder else "")
+            Held(unit=unit.id, devices=devices_of(unit), holder=holder, fix=unit.fix if holder == unit.holder else "")
             for unit, holder in taken
             if holder
         ),
     )
-
-
-def _holder(seat: Seat, offer: Offer, unit: Unit, held: Mapping[str, str]) -> str:
-    """Who has any device of the unit, the object itself aside; empty where it is free."""
-    in_plan = (held.get(device_key(offer, device), "") for device in _devices(unit))
-    names: Iterable[str] = (unit.holder, *in_plan)
-    return next((name for name in names if name and name not in seat.own_names and name != seat.address), "")
-
-
-def _free_from(seat: Seat, offer: Offer, unit: Unit, held: Mapping[str, str]) -> datetime | None:
-    """When the provider knows the unit comes free; a holder inside this plan has no known end."""
-    if any(held.get(device_key(offer, device)) for device in _devices(unit)):
-        return None
-    return unit.free_from
-
-
-def _devices(unit: Unit) -> tuple[str, ...]:
-    return unit.devices or (unit.id,)
-
-
-def _pick(units: Sequence[Unit], needed: int) -> tuple[Unit, ...] | None:
-    """A set of whole units with exactly ``needed`` GPUs and no shared device: of units near each other where they suffice, else of all.
-
-    Where several places suffice, the one with the fewest units left is taken, so that a later object finds the larger one whole.
-    """
-    places: dict[str, list[Unit]] = {}
-    for unit in units:
-        if unit.near:
-            places.setdefault(unit.near, []).append(unit)
-    for place in sorted(places.values(), key=len):
-        found = _first_set(place, needed)
-        if found is not None:
-            return found
-    return _first_set(units, needed)
-
-
-def _first_set(units: Sequence[Unit], needed: int) -> tuple[Unit, ...] | None:
-    """The first such set in the provider's order of preference."""
-    if needed == 0:
-        return ()
-    for index, unit in enumerate(units):
-        if unit.gpu_count <= needed:
-            apart = [other for other in units[index + 1 :] if not set(_devices(other)) & set(_devices(unit))]
-            rest = _first_set(apart, needed - unit.gpu_count)
-            if rest is not None:
-                return (unit, *rest)
-    return None

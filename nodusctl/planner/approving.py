@@ -24,7 +24,7 @@ from nodusctl.state.snapshot import Standing
 
 def with_reapprovals(drafts: Iterable[Draft], market: Marketplace, world: World) -> tuple[Draft, ...]:
     """The drafts, with a re-pricing Action for each unchanged Workspace whose starts are passed over for their price."""
-    return tuple(_reapproved(one, world) if _needs_approval(one, market) else one for one in drafts)
+    return tuple(reapproved(one, world) if _needs_approval(one, market) else one for one in drafts)
 
 
 def with_terms(drafts: Iterable[Draft], seats: Iterable[Seated], market: Marketplace, world: World) -> tuple[Action, ...]:
@@ -41,8 +41,13 @@ def with_terms(drafts: Iterable[Draft], seats: Iterable[Seated], market: Marketp
     return tuple(actions)
 
 
+def may_be_reapproved(one: Draft) -> bool:
+    """True where today's prices decide whether this unchanged Workspace stands in the plan."""
+    return one.action is None and one.standing is not None and _was_passed_over(one.standing)
+
+
 def _needs_approval(one: Draft, market: Marketplace) -> bool:
-    if one.action is not None or one.standing is None or not _was_passed_over(one.standing):
+    if not may_be_reapproved(one) or one.standing is None:
         return False
     approval = one.standing.record.approval
     known = {candidate.candidate.offer.key for candidate in market.candidates}
@@ -56,7 +61,8 @@ def _was_passed_over(standing: Standing) -> bool:
     return standing.status.reason == "PriceMoved" or (windows is not None and windows.skip_reason == "PriceMoved")
 
 
-def _reapproved(one: Draft, world: World) -> Draft:
+def reapproved(one: Draft, world: World) -> Draft:
+    """The draft with the Action that approves today's prices, and nothing else."""
     assert one.standing is not None, "only a Workspace with an approval comes here"
     approval = one.standing.record.approval
     before = f"{approval.terms[0].rate_usd_per_hour.shown}/h" if approval is not None and approval.terms else None

@@ -66,7 +66,7 @@ def _now(address: Address, sides: _Sides) -> Running:
         return NOTHING
     if address.kind == "volume":
         return _stored(standing, sides.storage)
-    return NOTHING if _is_parked(standing.record.spec) else _approved(standing)
+    return NOTHING if _is_parked(standing.record.spec) else approved_running(standing)
 
 
 def _after(address: Address, sides: _Sides) -> Running:
@@ -86,10 +86,10 @@ def _after(address: Address, sides: _Sides) -> Running:
         return _at(line.rate_usd_per_hour, spec)
     if standing is None:
         return UNKNOWN
-    return NOTHING if standing.record.deletion_requested_at is not None else _approved(standing)
+    return NOTHING if standing.record.deletion_requested_at is not None else approved_running(standing)
 
 
-def _approved(standing: Standing) -> Running:
+def approved_running(standing: Standing) -> Running:
     """What the last applied plan approved; nothing for what was never approved, which can't run."""
     approval = standing.record.approval
     if standing.record.address.kind not in _COMPUTE or approval is None or not approval.terms:

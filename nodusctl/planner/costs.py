@@ -125,6 +125,7 @@ def _line(one: Seated, basis: Basis, figures: EstimateFigures, world: World, fun
         price_age=priced.shown_age,
         valid_until=figures.valid_until,
         band_source=figures.startup_cold.shown_origin,
+        cap_after=figures.runs_for if figures.cap_ends_it else None,
         stops_at=world.now + ends_after if ends_after is not None else None,
         lines=_extra_lines(one, figures, world),
         funnel=funnel,

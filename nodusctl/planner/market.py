@@ -16,9 +16,12 @@ from nodusctl.placement.request import CapacityRequest
 from nodusctl.planner.world import Market, World
 from nodusctl.pricing.bands import DurationBand, duration_band
 from nodusctl.pricing.holds import POOL_SOURCE, Origin, Priced, PricedCandidate, holds_price, nearest_priced, priced_candidate
-from nodusctl.provider.contract import Description
+from nodusctl.provider.contract import Description, SelfStop
 from nodusctl.provider.offers import Offer
 from nodusctl.state.terms import Terms, ceiling
+
+UnitSets = tuple[tuple[str, ...], ...]
+"""Sets of exclusive units by their ids, in the order they may be tried; empty where an offer has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +42,7 @@ class Marketplace:
     descriptions: Mapping[str, Description]
     book_version: str
     _memory: dict[tuple[CapacityRequest, bool, Money | None], Found] = field(default_factory=dict, compare=False, repr=False)
-    _terms: dict[tuple[str, tuple[str, ...], Money | None], Terms] = field(default_factory=dict, compare=False, repr=False)
+    _terms: dict[tuple[str, UnitSets, Money | None], Terms] = field(default_factory=dict, compare=False, repr=False)
     _prices: dict[Money | None, dict[str, Priced]] = field(default_factory=dict, compare=False, repr=False)
     _by_rate: dict[Money | None, tuple[PricedCandidate, ...]] = field(default_factory=dict, compare=False, repr=False)
 
@@ -56,11 +59,11 @@ class Marketplace:
             self._prices[pool_rate] = {one.candidate.offer.key: one.priced for one in self._at(pool_rate)}
         return self._prices[pool_rate][offer_key]
 
-    def terms(self, offer: Offer, unit_ids: tuple[str, ...], pool_rate: Money | None) -> Terms:
-        """One offer as it is approved; ValueError for one without a price."""
-        asked = (offer.key, unit_ids, pool_rate)
+    def terms(self, offer: Offer, unit_sets: UnitSets, pool_rate: Money | None) -> Terms:
+        """One offer as it is approved, with the sets of exclusive units to try; ValueError for one without a price."""
+        asked = (offer.key, unit_sets, pool_rate)
         if asked not in self._terms:
-            self._terms[asked] = self._made_terms(offer, unit_ids, self.priced(offer.key, pool_rate))
+            self._terms[asked] = self._made_terms(offer, unit_sets, self.priced(offer.key, pool_rate))
         return self._terms[asked]
 
     def nearest(self, offer: Offer) -> tuple[PricedCandidate, ...]:
@@ -71,7 +74,7 @@ class Marketplace:
         """True where some provider that answered runs an image of one's own."""
         return any(description.takes_own_images for description in self.descriptions.values())
 
-    def _made_terms(self, offer: Offer, unit_ids: tuple[str, ...], priced: Priced) -> Terms:
+    def _made_terms(self, offer: Offer, unit_sets: UnitSets, priced: Priced) -> Terms:
         if priced.rate is None:
             raise ValueError(f"offer {offer.key} has no price and can't be approved")
         band = self.bands[offer.key]
@@ -86,7 +89,8 @@ class Marketplace:
             region_class=offer.region_class,
             is_interruptible=offer.is_interruptible,
             is_own_hardware=offer.is_own_hardware,
-            unit_ids=unit_ids,
+            unit_ids=unit_sets[0] if unit_sets else (),
+            spare_unit_ids=unit_sets[1:],
             rate_usd_per_hour=priced.rate,
             ceiling_usd_per_hour=ceiling(priced.rate),
             price_origin=priced.origin.value,
@@ -100,6 +104,7 @@ class Marketplace:
             startup_p50=band.p50,
             startup_p90=band.p90,
             account=self.descriptions[offer.provider].account,
+            edge_ends_billing=self.descriptions[offer.provider].self_stop is not SelfStop.KEEPS_BILLING,
         )
 
     def _found(self, request: CapacityRequest, needs_own_image: bool, pool_rate: Money | None) -> Found:

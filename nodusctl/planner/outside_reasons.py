@@ -63,12 +63,13 @@ def foreign_reasons(drafts: Iterable[Draft], world: World) -> Iterator[BlockingR
 
 def with_hardware_back(drafts: Iterable[Draft], world: World) -> tuple[Draft, ...]:
     """The drafts, with a restart for each running Workspace whose machine has other hardware than it was made with."""
-    return tuple(_with_hardware(one, world) for one in drafts)
+    reshaped = world.outside.reshaped
+    return tuple(restarted_for_hardware(one, world, changed) if (changed := reshaped.get(one.address)) else one for one in drafts)
 
 
-def _with_hardware(one: Draft, world: World) -> Draft:
-    changed = world.outside.reshaped.get(one.address)
-    if not changed or one.standing is None or not is_up(one.standing):
+def restarted_for_hardware(one: Draft, world: World, changed: Iterable[tuple[str, str, str]]) -> Draft:
+    """The draft with the restart that other hardware asks for; as it is where no session is up. ``changed``: name, as made, now."""
+    if one.standing is None or not is_up(one.standing):
         return one
     lines = tuple(
         FieldChange(path=f"machine.{what}", before=now, after=made, change_class=ChangeClass.REPLACES, note="changed at the provider")

@@ -127,13 +127,15 @@ class Stranded:
 class OutsideFacts:
     """What providers hold that the files don't say. ``reshaped`` are running machines with other hardware than they were made with.
 
-    Each change is its name, as made, as it is now. ``lost`` are machines that are gone or ended, with what was seen.
+    Each change is its name, as made, as it is now. ``lost`` are machines that are gone or ended, with what was seen. ``ends`` is when
+    objects that hold exclusive devices end, of those whose end is known.
     """
 
     foreign: tuple[Foreign, ...] = ()
     stranded: tuple[Stranded, ...] = ()
     reshaped: Mapping[Address, tuple[tuple[str, str, str], ...]] = field(default_factory=dict)
     lost: Mapping[Address, str] = field(default_factory=dict)
+    ends: Mapping[Address, datetime] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

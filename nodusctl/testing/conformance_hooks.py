@@ -24,11 +24,11 @@ from nodusctl.provider.offers import Availability, Offer, OfferQuery
 from nodusctl.provider.replies import Done, Reply
 from nodusctl.provider.requests import DeleteDiskRequest, DetachRequest, DiskRequest, LaunchRequest, ReleaseRequest
 from nodusctl.provider.tokens import Ownership, client_token
+from nodusctl.testing.runs import PROJECT, Run, is_left_over
 
 T = TypeVar("T")
 
 GIB = 2**30
-STATE_ID = "c0f0a11e-0000-4000-8000-000000000001"
 
 
 def a_context(
@@ -133,6 +133,11 @@ class ConformanceHooks:
         """Have the platform fail halfway through the next save; without an override that rule is skipped."""
         pytest.skip("no way to break a save here; override break_next_save()")
 
+    def clear_leftovers(self, provider: Provider) -> None:
+        """Release what runs of this suite that were killed have left on the platform, and nothing else."""
+        now = SystemWall().now()
+        self._clear(provider, lambda thing: is_left_over(thing.tags, thing.created_at, now))
+
     # what the tests use; not meant to be overridden
 
     @pytest.fixture
@@ -141,8 +146,10 @@ class ConformanceHooks:
         provider = self.make_provider(tmp_path)
         self._tmp_path = tmp_path
         self._numbers = itertools.count(1)
+        self._run = Run.new()
+        self.clear_leftovers(provider)
         yield provider
-        self._clear(provider)
+        self._clear(provider, lambda thing: self._run.made(thing.tags))
 
     @pytest.fixture
     def volumes(self, provider: Provider) -> CanHoldVolumes:
@@ -163,16 +170,16 @@ class ConformanceHooks:
 
     def new_token(self, part: str = "call") -> str:
         """A client token nobody has used before."""
-        return client_token(STATE_ID, "object", "attempt", next(self._numbers), part)
+        return client_token(self._run.state_id, "object", "attempt", next(self._numbers), part)
 
     def ownership(self, name: str = "lab", kind: str = "workspace") -> Ownership:
-        """Whose a test thing is."""
+        """Whose a test thing is; no other run has one of the same name or uid."""
         return Ownership(
-            state_id=STATE_ID,
-            project="conformance",
-            object_uid=f"uid-{name}",
+            state_id=self._run.state_id,
+            project=PROJECT,
+            object_uid=self._run.uid(f"{kind}-{name}"),
             address=f"{kind}/{name}",
-            attempt_uid=f"attempt-{name}",
+            attempt_uid=self._run.uid(name),
             owner="suite",
         )
 
@@ -238,12 +245,14 @@ class ConformanceHooks:
         )
         return replace(request, **changes)
 
-    def _clear(self, provider: Provider) -> None:
+    def _clear(self, provider: Provider, goes: Callable[[Machine | Disk], bool]) -> None:
         holdings = done(provider.list())
         for machine in holdings.machines:
-            self.released(provider, machine.id)
+            if goes(machine):
+                self.released(provider, machine.id)
         for disk in holdings.disks:
-            self._delete(provider, disk)
+            if goes(disk):
+                self._delete(provider, disk)
 
     def _delete(self, provider: Provider, disk: Disk) -> None:
         if not isinstance(provider, CanHoldVolumes):

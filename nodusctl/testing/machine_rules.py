@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from nodusctl.provider.contract import BillingEnd, Provider, SelfStop
+from nodusctl.provider.contract import BillingEnd, CanPostPrices, Provider, SelfStop
 from nodusctl.provider.machines import Machine, MachineState, ReleaseState
 from nodusctl.provider.offers import OfferQuery
 from nodusctl.provider.replies import Done, Refused, Scope, Unknown
@@ -60,6 +60,13 @@ class DescriptionRules(ConformanceHooks):
             assert offer.quote is None or offer.is_own_hardware or offer.quote.rate_usd_per_hour.micro > 0, offer
             assert offer.quote is None or offer.quote.observed_at.tzinfo is not None, offer
 
+    def test_a_published_price_list_says_what_the_offers_say(self, provider: Provider) -> None:
+        """Where there is one: read without a call, it has every offer at the same quote."""
+        if not isinstance(provider, CanPostPrices):
+            pytest.skip("this provider publishes no price list")
+        quoted = {offer.key: offer.quote and offer.quote.rate_usd_per_hour for offer in done(provider.offers(OfferQuery()))}
+        assert quoted.items() <= {offer.key: offer.quote and offer.quote.rate_usd_per_hour for offer in provider.posted()}.items()
+
 
 class LaunchRules(ConformanceHooks):
     """One token, at most one machine."""
@@ -80,6 +87,8 @@ class LaunchRules(ConformanceHooks):
         assert machine.created_at.tzinfo is not None
         assert machine.billing_started_at is None or machine.billing_started_at >= machine.created_at
         assert machine.ended_at is None
+        jump = machine.ssh.jump if machine.ssh is not None else None
+        assert jump is None or len(jump.host_key.split()) == 2, "a host on the way has its key pinned, never one seen on the way"
 
     def test_the_same_token_twice_is_one_machine(self, provider: Provider) -> None:
         """Repeating a launch finds the machine it made."""
@@ -136,8 +145,9 @@ class LaunchRules(ConformanceHooks):
     def test_names_and_tags_survive_any_spelling(self, provider: Provider) -> None:
         """A name of 63 characters and an owner outside ASCII come back as they were given."""
         name = "n" * 50
-        tags = dict(self.ownership(name).tags()) | {"nodus-owner": "Zoë ☃ 山田 'quoted' \"twice\""}
-        request = replace(self.a_launch(provider, name), tags=tags, name=("nodus-" + name + "-12345678")[:63])
+        ownership = self.ownership(name)
+        tags = dict(ownership.tags()) | {"nodus-owner": "Zoë ☃ 山田 'quoted' \"twice\""}
+        request = replace(self.a_launch(provider, name), tags=tags, name=ownership.machine_name[:63])
         machine = done(provider.launch(request))
         assert dict(self.seen(provider, machine.id).tags).items() >= tags.items()
 

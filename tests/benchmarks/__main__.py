@@ -24,6 +24,7 @@ from tests.benchmarks.scale import scaling
 from tests.benchmarks.starting import starting
 from tests.benchmarks.ticking import ticking
 from tests.benchmarks.verifying import verifying
+from tests.benchmarks.virtual_machines import virtual_machines
 
 PROJECT = "project: bench\nproviders:\n  sim: {type: simulated, world: world.yaml}\n"
 OBJECT = """apiVersion: nodus.dev/v1
@@ -137,6 +138,7 @@ def main() -> int:
         ticking(report.line, Path(scratch))
         starting(report.line, Path(scratch))
         classroom(report.line, Path(scratch))
+        virtual_machines(report.line, Path(scratch))
     return 1 if report.has_missed else 0
 
 

@@ -9,7 +9,7 @@ import random
 import re
 import string
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -20,7 +20,7 @@ from nodusctl.plan.actions import Action, Verb
 from nodusctl.plan.changes import ChangeClass, FieldChange
 from nodusctl.plan.comparison import NOTHING, Comparison, CostChange, Running
 from nodusctl.plan.costs import CostLine
-from nodusctl.plan.plan import AllowFlags, Basis, Plan, Totals
+from nodusctl.plan.plan import AllowFlags, Basis, Plan, RunningOn, Totals
 from nodusctl.plan.reasons import BlockingReason
 
 NOW = datetime(2026, 10, 26, 7, 0, tzinfo=UTC)
@@ -80,8 +80,14 @@ def drawn_plan(shape: Shape) -> Plan:
         comparison=Comparison(now=NOTHING, after=after, changes=changes),
         reasons=reasons,
         hints=tuple(luck.choice(NASTY) for _ in range(3)),
+        running_on=tuple(_running_on(number, shape, luck) for number in range(luck.choice((0, 1, 3, 60, 700)))),
         valid_until=NOW,
     )
+
+
+def _running_on(number: int, shape: Shape, luck: random.Random) -> RunningOn:
+    address = Address("workspace", f"up-{number}-{_name(number, shape.name_length, luck)}"[:63])
+    return RunningOn(address=address, offering=luck.choice(NASTY), rate_usd_per_hour=luck.choice((None, Money(1_100_000))))
 
 
 def _action(number: int, shape: Shape, luck: random.Random) -> Action:
@@ -119,6 +125,7 @@ def _cost(action: Action, luck: random.Random) -> CostLine:
         p90_usd=rate * 2,
         at_most_usd=rate * 3,
         horizon=luck.choice(("until the cap", "730 h a month", "a|b")),
+        cap_after=luck.choice((None, timedelta(hours=luck.randrange(400), seconds=7))),
         price_origin="quoted",
         price_source=luck.choice(NASTY),
         price_age="1h",
@@ -146,7 +153,7 @@ def _name(number: int, length: int, luck: random.Random) -> str:
 # Reading a comment as a forge does
 
 
-_OURS = re.compile(r"(<details><summary>[A-Za-z0-9 ,]+</summary>|</details>|<!-- nodusctl-plan [a-z-]+ [0-9a-f]{12} -->)\s*\Z")
+_OURS = re.compile(r"(<details><summary>[A-Za-z0-9 ,$./]+</summary>|</details>|<!-- nodusctl-plan [a-z-]+ [0-9a-f]{12} -->)\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)

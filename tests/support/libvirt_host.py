@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from support.libvirt_leftovers import clear_leftovers
+
 ROOT = Path(__file__).parents[2]
 # Read when this module is imported: fixtures give each test folders of its own.
 CACHE = Path(os.environ.get("NODUSCTL_GUESTS") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nodusctl" / "guests")
@@ -18,7 +20,7 @@ URI = "qemu:///system"
 NETWORK = "nodus-test"
 IMAGE = "nodus/workspace-cpu"
 _LINE = "console=ttyS0 quiet panic=-1 net.ifnames=0 mitigations=off tsc=reliable no_timer_check cryptomgr.notests random.trust_cpu=on"
-_NETWORK = f"""<network xmlns:dnsmasq='http://libvirt.org/schemas/network/dnsmasq/1.0'>
+NETWORK_XML = f"""<network xmlns:dnsmasq='http://libvirt.org/schemas/network/dnsmasq/1.0'>
   <name>{NETWORK}</name>
   <forward mode='nat'/>
   <bridge name='virbr-nodus' stp='off' delay='0'/>
@@ -30,7 +32,7 @@ _NETWORK = f"""<network xmlns:dnsmasq='http://libvirt.org/schemas/network/dnsmas
 
 @functools.cache
 def why_not() -> str:
-    """Why there can be no machines here, or ""; what is missing and can be started is started."""
+    """Why there can be no machines here, or ""; what is missing and can be started is started, and what dead runs left is ended."""
     if os.geteuid() != 0:
         return "virtual machines are tested as root"
     for module in ("libvirt", "pycdlib"):
@@ -42,13 +44,14 @@ def why_not() -> str:
     _run("sh", str(ROOT / "scripts" / "libvirt_host.sh"), "start")
     if _run("virsh", "-q", "-c", URI, "uri").returncode:
         return "no libvirtd answers at qemu:///system, and none could be started"
+    clear_leftovers(URI)
     return _network_fault()
 
 
 def _network_fault() -> str:
     if "yes" in _run("virsh", "-c", URI, "net-info", NETWORK).stdout.split():
         return ""
-    made = subprocess.run(["virsh", "-c", URI, "net-create", "/dev/stdin"], input=_NETWORK, capture_output=True, text=True, check=False)
+    made = subprocess.run(["virsh", "-c", URI, "net-create", "/dev/stdin"], input=NETWORK_XML, capture_output=True, text=True, check=False)
     there = "yes" in _run("virsh", "-c", URI, "net-info", NETWORK).stdout.split()
     return "" if there else f"no network for machines: {made.stderr.strip()}"
 
