@@ -1,4 +1,4 @@
-"""Which codes the program can say, read from its source: every ``error("X", …)``, ``warning``, ``note`` and ``code="X"``.
+"""Which codes the program can say, read from its source: every ``error("X", …)``, ``warning``, ``note``, ``trouble`` and ``code="X"``.
 
 Read and not listed by hand, so that a code without a page is found on the day it is written.
 """
@@ -13,7 +13,7 @@ from nodusctl.resources.errors import REASONS
 
 ROOT = Path(__file__).parent.parent
 SOURCES = ("nodusctl", "providers/nodus_providers")
-_SAYING = frozenset({"error", "warning", "note"})
+_SAYING = frozenset({"error", "warning", "note", "trouble"})
 _CODED = frozenset({"BlockingReason", "EstimateWarning", "GiveUp", "Remarked", "Diagnostic", "Refused", "Fault"})
 
 

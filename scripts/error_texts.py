@@ -13,7 +13,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Nothing needs to be done. See what it is now:\n  nodusctl describe KIND/NAME",
     ),
     "AlreadyExists": (
-        "An object of this name is there, with another spec or under another uid. Nothing was changed.",
+        "An object of this name is there, with another spec or under another uid; or a file that image build was to write. Nothing was "
+        "changed.",
         "Look at the one that is there, then change it or choose another name:\n  nodusctl get KIND/NAME -o yaml",
     ),
     "BadRequest": (
@@ -202,9 +203,15 @@ TEXTS: dict[str, tuple[str, str]] = {
         "The same idempotency key came with another request. It is kept so that a repeated request can't act twice.",
         "Use a new key for a new request.",
     ),
+    "ImageNotBuilt": (
+        "A step of image build failed: the program and the last lines it said are named. Nothing is left of it.",
+        "Where a package could not be fetched, repeat it or take another mirror; where its name is wrong, correct it:\n"
+        "  nodusctl image build NAME --output PATH --mirror URL",
+    ),
     "ImageNotFound": (
-        "The image's name or tag does not exist where it was looked for.",
-        "Check spec.image or spec.imageRef.",
+        "The image's name or tag does not exist where it was looked for. On hosts of your own: there is no file, or its SHA-256 isn't the "
+        "one in the settings (both are named).",
+        "Check spec.image or spec.imageRef; on hosts of your own, images: in the provider's settings:\n  nodusctl image list",
     ),
     "ImageNotReady": (
         "The image is still being built or fetched.",
@@ -400,7 +407,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Choose one of the priced offers named, or add the price under prices.files in nodusctl.yaml:\n  nodusctl offers",
     ),
     "ProgramMissing": (
-        "A program that nodusctl calls is not on PATH.",
+        "A program that nodusctl calls is not on PATH. The message says which, and which package brings it.",
         "Install it, as root:\n  apt-get install openssh-client",
     ),
     "Protected": (

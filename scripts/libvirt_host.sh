@@ -14,7 +14,8 @@ here=$(dirname "$(realpath "$0")")
 python=$here/../.venv/bin/python
 packages="libvirt-daemon libvirt-daemon-driver-qemu libvirt-daemon-system libvirt-daemon-config-network libvirt-clients
 	qemu-system-x86 qemu-utils ovmf seabios libvirt-dev pkg-config gcc libc6-dev python3-dev
-	busybox-static cpio kmod e2fsprogs dnsmasq-base iptables openssh-client"
+	busybox-static cpio kmod e2fsprogs dnsmasq-base iptables openssh-client curl
+	mmdebstrap fdisk mtools debian-archive-keyring util-linux"
 
 answers() { timeout 10 virsh -q -c qemu:///system uri >/dev/null 2>&1; }
 

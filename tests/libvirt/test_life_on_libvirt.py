@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from support.libvirt_host import virsh
 from support.libvirt_project import LibvirtProject
 
 pytestmark = [pytest.mark.slow, pytest.mark.libvirt]
@@ -37,13 +38,36 @@ def test_a_file_written_over_ssh_is_there_after_stop_and_start(project: LibvirtP
     assert project.files("machines/*") == []
 
 
-def test_a_domain_edited_started_or_removed_by_hand_is_told(project: LibvirtProject) -> None:
-    from support.libvirt_host import virsh
+def test_a_domain_edited_undefined_stopped_or_removed_by_hand_is_drift(project: LibvirtProject) -> None:
+    project.apply()
+    assert project.run("drift").returncode == 0
+    (name,) = project.domains()
 
+    virsh("setvcpus", name, "3", "--config", "--maximum")
+    assert drift(project) == [("ShapeChanged", True)]
+    assert "vcpu is 3 and was 1 when the machine was made" in project.run("drift").stdout
+    planned = project.run("plan", "--detailed-exitcode")
+    assert (planned.returncode, "machine.vcpu" in planned.stdout) == (2, True), "a plan would put the hardware back"
+    virsh("setvcpus", name, "1", "--config", "--maximum")
+    assert project.run("drift").returncode == 0, "put back, it is as it was made"
+
+    virsh("undefine", name)
+    assert drift(project) == [("ShapeChanged", True)]
+    assert "removed" in project.run("drift").stdout
+    virsh("destroy", name)
+    assert drift(project) in ([("MachineGone", True)], [("MachineEnded", True)])
+
+
+def test_a_domain_stopped_by_hand_is_drift(project: LibvirtProject) -> None:
     project.apply()
     (name,) = project.domains()
     virsh("destroy", name)
-    virsh("undefine", name)
+    assert drift(project) == [("MachineEnded", True)]
+
+
+def drift(project: LibvirtProject) -> list[tuple[str, bool]]:
+    """The kind of each difference, and whether it is told of the Workspace; the exit code is that of drift."""
     told = project.run("drift", "--json")
     assert told.returncode == 3, told.stdout + told.stderr
-    assert "lab" in json.dumps([json.loads(line) for line in told.stdout.splitlines()])
+    (result,) = (one for line in told.stdout.splitlines() if (one := json.loads(line))["type"] == "result")
+    return [(one["kind"], one["address"] == "workspace/lab") for one in result["drift"]]
