@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.commands import LAB, NOW, SIMULATED, CommandLine
+from support.open_states import close_all
 from support.postgres import Server, a_server, why_not
 from support.world import OPEN
 
@@ -36,10 +37,11 @@ def _own_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
 
 
 @pytest.fixture(autouse=True)
-def _no_world_stays_open() -> Iterator[None]:
+def _no_world_and_no_state_stays_open() -> Iterator[None]:
     yield
     while OPEN:
         OPEN[-1].close()
+    close_all()
 
 
 @pytest.fixture(autouse=True)

@@ -73,7 +73,9 @@ RestartOption = Annotated[
 ]
 LockTimeoutOption = Annotated[
     str,
-    typer.Option("--lock-timeout", metavar="D", help="How long to wait for the state lock, such as 30s. [default: 0s]", show_default=False),
+    typer.Option(
+        "--lock-timeout", metavar="D", help="How long to wait for the state lock, such as 30s. [default: 10s]", show_default=False
+    ),
 ]
 TimeoutOption = Annotated[
     str, typer.Option("--timeout", metavar="D", help="How long to wait for machines, such as 30m. [default: 30m]", show_default=False)

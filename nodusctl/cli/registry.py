@@ -87,6 +87,7 @@ SECTIONS: tuple[tuple[str, tuple[CommandEntry, ...]], ...] = (
             CommandEntry("unlock", "unlock", "Remove a lock whose holder is gone"),
             CommandEntry("cron", "cron", "Have cron or systemd tick this project: install, show, remove"),
             CommandEntry("providers", "providers", "Plugins, and the provider instances of the project"),
+            CommandEntry("image", "image", "Base images for virtual machines: build, list"),
             CommandEntry("config", "config", "Settings, and where each came from"),
             CommandEntry("completion", "completion", "A completion script for bash, zsh or fish"),
             CommandEntry("tools", "tools", "Install a tool that machines on this computer can serve"),

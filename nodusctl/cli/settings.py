@@ -110,8 +110,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         name="lockTimeout",
         variable="NODUSCTL_LOCK_TIMEOUT",
-        default="0s",
-        description="How long to wait for the state lock.",
+        default="10s",
+        description="How long to wait for the state lock, which is held for as long as it takes to write a plan down.",
         check=parse_duration,
         flag="--lock-timeout",
     ),

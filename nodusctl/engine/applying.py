@@ -218,10 +218,25 @@ def exit_code_of(outcomes: tuple[ObjectOutcome, ...], skipped: tuple[BlockingRea
     return ExitCode.PARTIAL if something_done or is_open or skipped else ExitCode.ERROR
 
 
+_ONCE_IT_ANSWERS = "Apply again once the provider answers; see what is wrong with it:\n  nodusctl doctor"
+_FIXES = {
+    "IntentUnsettled": _ONCE_IT_ANSWERS,
+    "ProviderNotReady": _ONCE_IT_ANSWERS,
+    "MachineLost": "Start it again; every approved offer is tried anew:\n  nodusctl start {name}",
+    "NodeUnreachable": "Nothing of it is lost. Once its network is well again, apply again; see what is known of it:\n  nodusctl doctor",
+}
+
+
 def notes_of(result: ApplyResult) -> tuple[Diagnostic, ...]:
     """What to tell about objects that are not where they should be."""
     failed = tuple(
-        warning(o.code or "Failed", "An object is not where it should be.", o.message, address=str(o.address))
+        warning(
+            o.code or "Failed",
+            "An object is not where it should be.",
+            o.message,
+            _FIXES.get(o.code, "").format(name=o.address.name),
+            address=str(o.address),
+        )
         for o in result.outcomes
         if not o.is_ok
     )

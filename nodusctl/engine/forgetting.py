@@ -22,7 +22,7 @@ from nodusctl.engine.naming import unknown_object
 from nodusctl.engine.offer_rates import OfferRates
 from nodusctl.executor.outside import Outside
 from nodusctl.ledger.entries import Entry
-from nodusctl.lifecycle.money import charge_of, final_entries, hold_returned
+from nodusctl.lifecycle.money import billing_of, charge_of, final_entries, hold_returned
 from nodusctl.planner.classes import kind_of
 from nodusctl.ports.journal import Change, Claim, Closing, Journal, StoredObject
 from nodusctl.provider.machines import Disk, DiskState, MachineState
@@ -75,7 +75,7 @@ def plan_forgetting(address: Address, *, journal: Journal, rates: OfferRates, no
         uid=stored.record.uid,
         source=stored.record.source,
         left=tuple(_left(stored, rates, now)),
-        charged_usd=charge_of(attempt, _end_of(attempt, now)) if attempt is not None and attempt.machine is not None else None,
+        charged_usd=charge_of(attempt, billing_of(attempt).until(now)) if attempt is not None and attempt.machine is not None else None,
         open_steps=tuple(intent.step.value for intent in stored.intents),
     )
 
@@ -134,17 +134,13 @@ def _last_of(stored: StoredObject, now: datetime) -> tuple[tuple[Event, ...], tu
             continue
         about = {"time": now, "object_uid": stored.record.uid, "attempt_uid": attempt.uid}
         if attempt.machine is not None and not attempt.is_released:
-            ended_at = _end_of(attempt, now)
+            ended_at = billing_of(attempt).until(now)
             events.append(CapacityEnded(**about, ended_at=ended_at, is_estimated=attempt.machine.ended_at is None))  # type: ignore[arg-type]
             entries += final_entries(attempt, stored.entries, ended_at, now)
         elif attempt.machine is None:
             entries += hold_returned(attempt, stored.entries, now, "forgotten")
         events.append(AttemptClosed(**about, phase="Cancelled", reason="Forgotten"))  # type: ignore[arg-type]
     return tuple(events), tuple(entries)
-
-
-def _end_of(attempt: Attempt, now: datetime) -> datetime:
-    return (attempt.machine.ended_at if attempt.machine is not None else None) or now
 
 
 def _cancelled(intent: Intent, now: datetime) -> Intent:

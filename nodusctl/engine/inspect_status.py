@@ -99,15 +99,16 @@ def _cost(stored: StoredObject, receipts: tuple[Receipt, ...]) -> dict[str, Any]
     limit = stored.record.spec.get("maxCostUSD")
     if not (had_machine or held or limit):
         return {}
-    billing = [one.attempt.terms for one in had_machine if not one.attempt.is_released and one.attempt.terms is not None]
-    edges = [one.attempt.edge_at for one in had_machine if not one.attempt.is_released and one.attempt.edge_at is not None]
+    unsettled = [one for one in had_machine if not one.attempt.is_released]
+    billing = [one.attempt.terms for one in unsettled if one.attempt.terms is not None and not one.is_past_edge]
+    edges = [one.attempt.edge_at for one in unsettled if one.attempt.edge_at is not None]
     return without_empty(
         {
             "totalUSD": str(charged),
             "heldUSD": str(held),
             "rateUSDPerHour": str(total(terms.rate_usd_per_hour for terms in billing)),
             "limitUSD": limit,
-            "final": not billing and all(one.is_final for one in had_machine),
+            "final": not unsettled and all(one.is_final for one in had_machine),
             "fundedUntilTime": time_text(min(edges, default=None)),
             "bySegment": _by_segment([one for one in had_machine if one.is_final]),
         }

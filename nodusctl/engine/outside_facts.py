@@ -15,6 +15,7 @@ from nodusctl.base.ids import Address
 from nodusctl.engine.drifting import accepted_machines
 from nodusctl.engine.watching import believed
 from nodusctl.lifecycle.differing import Difference, DriftKind, Sight, machine_differences, shape_changes
+from nodusctl.lifecycle.edges import certain_end
 from nodusctl.lifecycle.identity import differs, words
 from nodusctl.planner.world import Foreign, Market, OutsideFacts, Stranded
 from nodusctl.ports.journal import Journal, StoredObject
@@ -50,7 +51,19 @@ def outside_facts(journal: Journal, snapshot: Snapshot, listed: Listed, project:
         stranded=tuple(_stranded(snapshot, objects.values(), markets, project)),
         reshaped=dict(_reshaped(objects.values(), machines, accepted)),
         lost=dict(_lost(objects.values(), markets, machines, now)),
+        ends=dict(_ends(objects.values(), now)),
     )
+
+
+def _ends(objects: Iterable[StoredObject], now: datetime) -> Iterator[tuple[Address, datetime]]:
+    """Those that hold exclusive devices, which others may be waiting for."""
+    for stored in objects:
+        attempt = next((one for one in stored.attempts if one.uid == stored.status.attempt_uid), None)
+        if attempt is None or attempt.terms is None or not attempt.terms.unit_ids:
+            continue
+        moment = certain_end(stored.record, stored.status.session, attempt, now)
+        if moment is not None:
+            yield stored.record.address, moment
 
 
 def _foreign(markets: Iterable[Market], project: str, lineage: str) -> Iterator[Foreign]:

@@ -15,7 +15,7 @@ from nodusctl.ports.providers import ProviderSet
 from nodusctl.ports.reach import Access
 from nodusctl.remote.copying import scp_command
 from nodusctl.remote.forwarding import forward_command
-from nodusctl.remote.session import PersonLogin, pin_host, ssh_command
+from nodusctl.remote.session import PersonLogin, pin_host, pin_jump, ssh_command
 from nodusctl.state.status import Phase
 
 
@@ -48,8 +48,13 @@ def login_of(address: Address, caller: Caller) -> PersonLogin:
         raise UserError(_no_shell(address))
     if attempt.machine.ssh is None:
         raise UserError(_not_running(address, "Running, but its provider gave no address"))
-    known_hosts = pin_of(stored, caller.data_dir)
-    return PersonLogin(alias=alias_of(stored), endpoint=attempt.machine.ssh, key_path=caller.key_path, known_hosts=known_hosts)
+    return PersonLogin(
+        alias=alias_of(stored),
+        endpoint=attempt.machine.ssh,
+        key_path=caller.key_path,
+        known_hosts=pin_of(stored, caller.data_dir),
+        jump_known_hosts=pin_jump(_pins_in(caller.data_dir), attempt.machine.ssh),
+    )
 
 
 def access_of(stored: StoredObject, journal: Journal) -> Access | None:
@@ -74,10 +79,14 @@ def alias_of(stored: StoredObject) -> str:
 
 def pin_of(stored: StoredObject, data_dir: str) -> str:
     """Write the known_hosts file of a Workspace that has a host key; its path, also where there is none to write yet."""
-    folder = f"{data_dir}/ssh/known_hosts.d"
+    folder = _pins_in(data_dir)
     if not stored.status.host_key:
         return f"{folder}/{alias_of(stored)}.known_hosts"
     return pin_host(folder, alias_of(stored), stored.status.host_key)
+
+
+def _pins_in(data_dir: str) -> str:
+    return f"{data_dir}/ssh/known_hosts.d"
 
 
 def ssh_invocation(login: PersonLogin, command: Sequence[str]) -> list[str]:

@@ -72,29 +72,33 @@ class Outlook:
 class Wanted:
     """What of an Outlook a plan can need; what it can't is not read. ``limits`` are the ledger's sums, ``startups`` past start times."""
 
-    markets: bool = True
     limits: bool = True
     startups: bool = True
 
 
 def look(sources: Sources, project: ProjectFile, snapshot: Snapshot, lineage: str, wanted: Wanted) -> Outlook:
-    """Read it: each source asked once. ``lineage`` is a new one where there is no state."""
-    journal, now = sources.journal, sources.clock.now()
-    markets = ask_markets(sources.providers, configured_rates(project)) if wanted.markets else ()
+    """The half that is here, each source asked once; no provider is. ``lineage`` is a new one where there is no state."""
+    journal = sources.journal
     return Outlook(
         snapshot=snapshot,
         lineage=lineage,
         is_fresh_state=not snapshot.lineage,
         state_url=str(journal.facts().get("url", project.settings.state)),
-        taken_at=now,
-        markets=markets,
+        taken_at=sources.clock.now(),
         intents=journal.open_intents(),
         burning=burning_machines(journal, snapshot),
         tally=journal.tally() if wanted.limits else Tally(),
         ticker_is_near=_ticker_is_near(sources, project),
         startups=past_startups(journal) if wanted.startups else {},
-        outside=outside_facts(journal, snapshot, Listed(markets, lineage), project, now) if markets else NO_FACTS,
     )
+
+
+def look_outside(
+    sources: Sources, project: ProjectFile, snapshot: Snapshot, lineage: str, now: datetime
+) -> tuple[tuple[Market, ...], OutsideFacts]:
+    """The other half: what every provider offers, and what they hold that the files don't say. Each is asked once."""
+    markets = ask_markets(sources.providers, configured_rates(project))
+    return markets, outside_facts(sources.journal, snapshot, Listed(markets, lineage), project, now) if markets else NO_FACTS
 
 
 def was_granted(journal: Journal) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from nodusctl.engine.market import configured_rates
 from nodusctl.engine.naming import refuse_other_project, refuse_project
 from nodusctl.engine.plan_files import write_whole
 from nodusctl.engine.snapshot_file import SnapshotFile, outlook_of, read_snapshot, snapshot_file, write_snapshot
-from nodusctl.engine.snapshot_outlook import Outlook, Sources, Wanted, look
+from nodusctl.engine.snapshot_outlook import Outlook, Sources, Wanted, look, look_outside
 from nodusctl.resources.project import ProjectFile
 
 
@@ -20,7 +21,9 @@ def take_snapshot(path: Path, *, project: ProjectFile, sources: Sources, time_is
     """Write it to ``path``, whole or not at all. UserError for a state of another project; OSError where it can't be written."""
     refuse_other_project(sources.journal, project)
     snapshot = sources.journal.snapshot()
-    made = snapshot_file(look(sources, project, snapshot, snapshot.lineage, Wanted()), project, time_is_simulated=time_is_simulated)
+    here = look(sources, project, snapshot, snapshot.lineage, Wanted())
+    markets, outside = look_outside(sources, project, snapshot, here.lineage, here.taken_at)
+    made = snapshot_file(replace(here, markets=markets, outside=outside), project, time_is_simulated=time_is_simulated)
     write_whole(path, write_snapshot(made))
     return made
 

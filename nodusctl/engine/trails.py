@@ -24,6 +24,7 @@ from nodusctl.attempts.events import (
     TermsFrozen,
 )
 from nodusctl.base.ids import Address
+from nodusctl.ledger.billed import Billing
 from nodusctl.ports.books import Books, Damaged
 from nodusctl.state.terms import Terms
 
@@ -66,6 +67,7 @@ class Trail:
     began: datetime | None = None
     ready: datetime | None = None
     stop_asked: datetime | None = None
+    machine_ended: datetime | None = None
     ended: datetime | None = None
     is_closed: bool = False
 
@@ -94,8 +96,14 @@ class Trail:
             case AttemptClosed():
                 self.is_closed = True
 
+    @property
+    def billing(self) -> Billing:
+        """What these facts say of when it bills."""
+        return Billing(terms=self.terms, began=self.began, edge=self.edge, machine_ended=self.machine_ended, ended=self.ended)
+
     def _note_machine(self, event: LaunchAccepted | MachineSeen) -> None:
         machine = event.machine
+        self.machine_ended = machine.ended_at
         if isinstance(event, LaunchAccepted):
             self.has_machine, self.billed_from = True, event.billed_from
             self.accepted_at = event.time if self.billed_from else machine.created_at or event.time

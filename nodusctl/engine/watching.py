@@ -115,7 +115,11 @@ def _seen(wanted: Mapping[str, Sequence[str]], replies: Mapping[str, Reply[tuple
         reply = replies.get(instance, Unknown(detail="it did not answer in time"))
         match reply:
             case Done(value=machines):
-                told.append(instance)
+                silent = [one for one in machines if one.state is MachineState.UNREADABLE and one.reason == "Unavailable"]
+                if silent:  # a host of it can't be asked; the others were
+                    failures[instance] = f"{len(silent)} of {len(machines)} machines can't be read: {silent[0].reason_detail}"
+                if len(silent) < len(machines):
+                    told.append(instance)
                 seen.looks |= believed(instance, machines)
             case Refused():
                 failures[instance] = f"{reply.code} {reply.message}".strip()

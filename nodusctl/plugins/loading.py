@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from nodusctl.plugins.safety import SafeAgent, SafeCalls, SafeCheck, SafeConsole, SafePruning, SafeVerification, SafeVolumes
+from nodusctl.plugins.safety import SafeAgent, SafeCalls, SafeCheck, SafeConsole, SafePriceList, SafePruning, SafeVerification, SafeVolumes
 from nodusctl.ports.providers import LoadedProvider
 from nodusctl.provider.contract import (
     CanAnswerAgent,
     CanCheck,
     CanConsole,
     CanHoldVolumes,
+    CanPostPrices,
     CanPruneRevisions,
     CanSimulate,
     CanVerifyRevisions,
@@ -32,5 +33,6 @@ def loaded(instance: str, plugin: Provider) -> LoadedProvider:
         agent=SafeAgent(plugin) if isinstance(plugin, CanAnswerAgent) else None,
         check=SafeCheck(instance, plugin) if isinstance(plugin, CanCheck) else None,
         console=SafeConsole(plugin) if isinstance(plugin, CanConsole) else None,
+        price_list=SafePriceList(plugin) if isinstance(plugin, CanPostPrices) else None,
         simulation=plugin if isinstance(plugin, CanSimulate) else None,
     )

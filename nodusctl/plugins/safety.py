@@ -20,6 +20,7 @@ from nodusctl.provider.contract import (
     CanCheck,
     CanConsole,
     CanHoldVolumes,
+    CanPostPrices,
     CanPruneRevisions,
     CanVerifyRevisions,
     Description,
@@ -178,6 +179,20 @@ class SafeConsole:
 
     def console(self, machine_id: str) -> Reply[str]:
         return safely(lambda: self._plugin.console(machine_id))
+
+
+class SafePriceList:
+    """``CanPostPrices`` of one instance: a list that can't be read says nothing."""
+
+    def __init__(self, plugin: CanPostPrices) -> None:
+        self._plugin = plugin
+
+    def posted(self) -> tuple[Offer, ...]:
+        try:
+            return self._plugin.posted()
+        except Exception as fault:
+            PLUGIN_FAULTS.remember(fault)
+            return ()
 
 
 class SafeCheck:

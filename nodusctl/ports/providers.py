@@ -11,6 +11,7 @@ from nodusctl.provider.contract import (
     CanCheck,
     CanConsole,
     CanHoldVolumes,
+    CanPostPrices,
     CanPruneRevisions,
     CanSimulate,
     CanVerifyRevisions,
@@ -35,6 +36,7 @@ class LoadedProvider:
     agent: CanAnswerAgent | None = None
     check: CanCheck | None = None
     console: CanConsole | None = None
+    price_list: CanPostPrices | None = None
     simulation: CanSimulate | None = None
     digest: str = ""
 

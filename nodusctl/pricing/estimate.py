@@ -112,7 +112,10 @@ class PlacementPreview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimateFigures:
-    """Every Estimate field of the seeds in our own types (None: unknown, or not of this kind), and what a plan prints beside them."""
+    """Every Estimate field of the seeds in our own types (None: unknown, or not of this kind), and what a plan prints beside them.
+
+    ``runs_for`` is launch to the end of the session, at the rate; ``cap_ends_it`` where its cap is what ends it.
+    """
 
     cost: MoneyBand | None
     overhead: MoneyBand | None
@@ -134,6 +137,7 @@ class EstimateFigures:
     priced: Priced
     ceiling_rate: Money | None
     runs_for: timedelta | None = None
+    cap_ends_it: bool = False
     storage: StorageLine | None = None
     warm_capacity: str = ""
 
@@ -143,7 +147,7 @@ def estimate_workspace(basis: Basis, run: WorkspaceRun) -> EstimateFigures:
     rate = basis.binding_rate
     if basis.priced.rate is None or rate is None:
         return _figures(basis, Horizon.MONTH, at_most=UNKNOWN, storage=run.storage)
-    horizon, runs_for = _horizon(basis.terms(rate), run)
+    horizon, runs_for, cap_ends_it = _horizon(basis.terms(rate), run)
     until_window_end = max(run.window_end - run.launch_at, timedelta(0)) if run.window_end is not None else run.lease_term
     hold = first_hold(basis.terms(rate), min(until_window_end, run.lease_term), run.remaining)
     return _figures(
@@ -154,6 +158,7 @@ def estimate_workspace(basis: Basis, run: WorkspaceRun) -> EstimateFigures:
         hold=hold,
         concurrent_hold=hold,
         runs_for=runs_for,
+        cap_ends_it=cap_ends_it,
         storage=run.storage,
     )
 
@@ -182,14 +187,14 @@ def estimate_function(basis: Basis, run: FunctionRun) -> EstimateFigures:
     )
 
 
-def _horizon(terms: BillingTerms, run: WorkspaceRun) -> tuple[Horizon, timedelta | None]:
-    """What ends a session first, and how long after launch; None where nothing does."""
+def _horizon(terms: BillingTerms, run: WorkspaceRun) -> tuple[Horizon, timedelta | None, bool]:
+    """What a session's cost covers, how long after launch it ends (None where nothing ends it), and whether its cap does."""
     by_window = max(run.window_end - run.launch_at, timedelta(0)) if run.window_end is not None else None
     by_cap = stop_point(terms, run.remaining) if run.remaining is not None else LONGEST
     by_cap = timedelta(0) if by_cap is None else by_cap
     if by_window is not None:
-        return Horizon.WINDOW, min(by_window, by_cap)
-    return (Horizon.MONTH, None) if by_cap == LONGEST else (Horizon.CAP, by_cap)
+        return Horizon.WINDOW, min(by_window, by_cap), by_cap < by_window
+    return (Horizon.MONTH, None, False) if by_cap == LONGEST else (Horizon.CAP, by_cap, True)
 
 
 def _session_cost(basis: Basis, rate: Money, runs_for: timedelta | None, remaining: Money | None) -> MoneyBand:
@@ -223,6 +228,7 @@ def _figures(
     concurrent_hold: Money | None = None,
     gang_hold: Money | None = None,
     runs_for: timedelta | None = None,
+    cap_ends_it: bool = False,
     storage: StorageLine | None = None,
     warm_capacity: str = "",
 ) -> EstimateFigures:
@@ -254,6 +260,7 @@ def _figures(
         priced=basis.priced,
         ceiling_rate=ceiling(rate) if rate is not None else None,
         runs_for=runs_for,
+        cap_ends_it=cap_ends_it,
         storage=storage,
         warm_capacity=warm_capacity,
     )

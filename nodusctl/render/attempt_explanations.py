@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from typing import Any
 
 from nodusctl.attempts.attempt import RefusedTry
@@ -19,14 +18,14 @@ from nodusctl.state.terms import Terms
 _HEADS = ("ORDER", "OFFER", "RATE/H", "AT MOST/H", "STARTS P50", "P90", "PRICE", "OUTCOME")
 
 
-def attempt_text(facts: AttemptFacts, style: Style, *, now: datetime) -> str:
+def attempt_text(facts: AttemptFacts, style: Style) -> str:
     """Why that machine: what was compared, the offers in order, what was refused, what was taken, and how it went on."""
     rows = [_offer_row(place, terms, facts) for place, terms in enumerate(facts.approved, start=1)]
     offers = table(_HEADS, rows, style, right={"RATE/H", "AT MOST/H", "STARTS P50", "P90"}, indent=2) if rows else ""
     title = "Offers as approved, in the order they may be tried" if facts.is_in_force else "Offers of the plan applied last, for comparison"
     refusals = [(one.offer_key, f"{one.code} at {moment_text(one.time)} {one.message}".strip()) for one in facts.receipt.attempt.refusals]
     parts = [
-        receipt_text(facts.receipt, now=now),
+        receipt_text(facts.receipt),
         section("Why this machine", "\n".join(f"  {line}" for line in why(facts)), style),
         section(title, offers, style),
         section("Refused tries", pairs(refusals, indent=2), style),

@@ -21,6 +21,7 @@ from nodusctl.render.comment_losses import is_grave
 from nodusctl.render.comment_parts import MOST_TIMETABLES, Part, chosen, parts_of, without_last
 from nodusctl.render.comment_reasons import consequence_of
 from nodusctl.render.comment_remarks import remarks_of
+from nodusctl.render.comment_running import not_named, running_head, running_lines
 from nodusctl.render.comment_text import fence_for, fenced, size_of, span, table_head
 from nodusctl.render.comment_verdict import by_verb, counts_of, counts_text, foot_text, verdict_lines
 from nodusctl.render.plan_costs import FOOTNOTE, priced_lines
@@ -28,6 +29,8 @@ from nodusctl.render.timetables import OPENING_HEADS
 
 _REMARKS_SHARE = 6
 """Remarks may take a sixth of what the fixed parts leave."""
+_RUNNING_SHARE = 12
+"""And the names of what runs on a twelfth."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,20 +45,28 @@ class Comment:
 def plan_comment(plan: Plan, form: Form, applying: Applying | None = None, stale: str = "") -> Comment:
     """The comment. ``stale`` is why the plan can't be applied any more, empty where it can as far as is known."""
     page = _Page(
-        plan=plan, form=form, applying=applying or Applying(), stale=stale, parts=parts_of(plan, form.room), remarks=remarks_of(plan)
+        plan=plan,
+        form=form,
+        applying=applying or Applying(),
+        stale=stale,
+        parts=parts_of(plan, form.room),
+        remarks=remarks_of(plan),
+        running=running_lines(plan),
     )
     room = form.room
     if room is None:
-        page = replace(page, always=always_there(plan, None), shown=page.parts, told=page.remarks)
+        page = replace(page, always=always_there(plan, None), shown=page.parts, told=page.remarks, running_on=page.running)
         return page.comment()
     bare = size_of(page.frame())
     page = replace(page, always=always_there(plan, room - bare))
     left = room - size_of(page.frame())
     told = _as_many(page.remarks, left // _REMARKS_SHARE)
-    page = replace(page, told=told, shown=chosen(page.parts, left - sum(size_of(line) + 1 for line in told)))
+    running_on = _as_many(page.running, left // _RUNNING_SHARE)
+    taken = sum(size_of(line) + 1 for line in (*told, *running_on))
+    page = replace(page, told=told, running_on=running_on, shown=chosen(page.parts, left - taken))
     made = page.comment()
-    while made.size > room and (page.shown or page.told):
-        page = replace(page, shown=without_last(page.shown)) if page.shown else replace(page, told=page.told[:-1])
+    while made.size > room and (page.shown or page.told or page.running_on):
+        page = page.smaller()
         made = page.comment()
     return made
 
@@ -88,6 +99,14 @@ class _Page:
     always: Always = field(default_factory=lambda: Always(losses=(), reasons=(), named=frozenset()))
     shown: tuple[Part, ...] = ()
     told: tuple[str, ...] = ()
+    running: tuple[str, ...] = ()
+    running_on: tuple[str, ...] = ()
+
+    def smaller(self) -> _Page:
+        """The page with one thing less: what runs on goes first, then changes, then remarks."""
+        if self.running_on:
+            return replace(self, running_on=self.running_on[:-1])
+        return replace(self, shown=without_last(self.shown)) if self.shown else replace(self, told=self.told[:-1])
 
     def comment(self) -> Comment:
         body = clean("\n".join(self._lines(is_frame=False)))
@@ -109,6 +128,7 @@ class _Page:
         yield from self._openings(is_frame=is_frame)
         yield from ("", "#### How to apply it", "", *apply_lines(self.plan, self.applying), "")
         yield from self._changes(is_frame=is_frame)
+        yield from self._running(is_frame=is_frame)
         yield from self._remarks(is_frame=is_frame)
         yield f"planHash {span(plan_hash(self.plan))}"
         yield foot_text(self.plan)
@@ -180,6 +200,13 @@ class _Page:
         yield from self._folded(
             f"Every field of {count} changes", fenced([line for block in blocks for line in block], fence=fence, language="diff")
         )
+
+    def _running(self, *, is_frame: bool) -> Iterator[str]:
+        if not self.running or (not self.running_on and not is_frame):
+            return
+        lines = fenced(self.running_on, fence=fence_for(self.running), language="text")
+        missing = not_named(self.plan, () if is_frame else self.running_on)
+        yield from self._folded(running_head(self.plan), [*lines, *(["", missing] if missing else [])])
 
     def _remarks(self, *, is_frame: bool) -> Iterator[str]:
         if not self.remarks or (not self.told and not is_frame):

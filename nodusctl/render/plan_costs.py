@@ -8,7 +8,9 @@ from nodusctl.base.money import Money
 from nodusctl.base.timestamps import format_time
 from nodusctl.plan.costs import CostLine
 from nodusctl.plan.plan import Plan, Totals
+from nodusctl.pricing.estimate import Horizon
 from nodusctl.render.plan_comparison import comparison_lines
+from nodusctl.render.spans import age_text
 from nodusctl.render.style import Style
 from nodusctl.render.tables import table
 
@@ -92,9 +94,17 @@ def cost_row(line: CostLine) -> tuple[str, ...]:
         _amount(line.p50_usd),
         _amount(line.p90_usd),
         _most(line.at_most_usd, has_limit=line.has_limit, is_at_least=False),
-        line.horizon,
+        _covers(line),
         _price(line),
     )
+
+
+def _covers(line: CostLine) -> str:
+    """``until the cap, about 8h31m``; ``next window, its cap after about 2h``."""
+    if not line.cap_after:
+        return line.horizon
+    own = "" if line.horizon == Horizon.CAP.value else "its cap after "
+    return f"{line.horizon}, {own}about {age_text(line.cap_after)}"
 
 
 def total_row(totals: Totals) -> tuple[str, ...]:

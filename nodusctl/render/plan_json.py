@@ -12,7 +12,7 @@ from nodusctl.plan.plan import Plan
 from nodusctl.plan.reasons import BlockingReason
 from nodusctl.render.plan_changes import mark_of
 
-_LISTS = ("due", "burning", "timetables", "hints", "diagnostics")
+_LISTS = ("due", "burning", "runningOn", "timetables", "hints", "diagnostics")
 
 
 def plan_document(plan: Plan, *, stale: str | None = None) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from nodusctl.base.money import total
@@ -29,9 +29,23 @@ def receipts_text(receipts: Sequence[Receipt], style: Style, *, now: datetime) -
     lines = [table(heads, rows, style, right=_MONEY), "", f"Charged, final: {final.shown}. Amounts are before tax."]
     open_ones = [one for one in receipts if not one.is_final]
     if open_ones:
-        so_far = total(one.so_far_usd for one in open_ones)
-        lines.append(f"Still billing at {moment_text(now)}: {so_far.shown} so far for {len(open_ones)} of them, not yet final.")
+        lines += _open_lines(open_ones, now)
     return "\n".join(lines)
+
+
+def _open_lines(open_ones: Sequence[Receipt], now: datetime) -> list[str]:
+    over = [one for one in open_ones if one.is_past_edge]
+    billing = [one for one in open_ones if not one.is_past_edge]
+    lines = []
+    if billing:
+        so_far = total(one.so_far_usd for one in billing)
+        lines.append(f"Still billing at {moment_text(now)}: {so_far.shown} so far for {len(billing)} of them, not yet final.")
+    if over:
+        so_far = total(one.so_far_usd for one in over)
+        lines.append(
+            f"Past the edge at which a machine ends itself: {so_far.shown} for {len(over)} of them, final once a tick has seen it."
+        )
+    return lines
 
 
 def shown_names(receipts: Sequence[Receipt]) -> Mapping[str, str]:
@@ -79,9 +93,9 @@ def session_document(session: Session) -> dict[str, Any]:
     )
 
 
-def receipt_text(receipt: Receipt, *, now: datetime) -> str:
+def receipt_text(receipt: Receipt) -> str:
     """Everything about one receipt."""
-    head = pairs([*_terms_rows(receipt), *_time_rows(receipt, now)])
+    head = pairs([*_terms_rows(receipt), *_time_rows(receipt)])
     parts, seconds = receipt.segments, receipt.seconds
     segments = pairs(
         [
@@ -110,7 +124,7 @@ def _terms_rows(receipt: Receipt) -> list[tuple[str, str]]:
     ]
 
 
-def _time_rows(receipt: Receipt, now: datetime) -> list[tuple[str, str]]:
+def _time_rows(receipt: Receipt) -> list[tuple[str, str]]:
     attempt, times = receipt.attempt, receipt.attempt.timings
     rows = [
         ("Requested", moment_text(times.queued_at)),
@@ -122,14 +136,14 @@ def _time_rows(receipt: Receipt, now: datetime) -> list[tuple[str, str]]:
     if times.finished_at is not None:
         rows.append(("End", moment_text(times.finished_at) + (" (estimated)" if receipt.is_estimated else "")))
     if times.billing_started_at is not None:
-        rows.append(("Billed", f"{receipt.billed_seconds} s ({age_text((times.finished_at or now) - times.billing_started_at)})"))
+        rows.append(("Billed", f"{receipt.billed_seconds} s ({age_text(timedelta(seconds=int(receipt.seconds.total)))})"))
     return rows
 
 
 def receipt_state(receipt: Receipt) -> str:
-    """``final``, ``final, estimated`` or ``open``."""
+    """``final``, ``final, estimated``, ``open``, or ``open, past its edge``."""
     if not receipt.is_final:
-        return "open"
+        return "open, past its edge" if receipt.is_past_edge else "open"
     return "final, estimated" if receipt.is_estimated else "final"
 
 
@@ -160,6 +174,7 @@ def receipt_document(receipt: Receipt) -> dict[str, Any]:
             "soFarUSD": "" if receipt.is_final else str(receipt.so_far_usd),
             "final": receipt.is_final,
             "estimated": receipt.is_estimated,
+            "pastEdge": True if receipt.is_past_edge else None,
         }
     )
 

@@ -100,7 +100,7 @@ def _plan(definitions: Definitions) -> Schema:
     }
     _extend(found["BlockingReason"], scope={"enum": [one.value for one in ReasonScope]})
     counts: Schema = {"type": "object", "required": [v.value for v in Verb], "properties": {v.value: _COUNT for v in Verb}}
-    lists = ("actions", "costs", "reasons", "due", "burning", "timetables", "hints", "diagnostics")
+    lists = ("actions", "costs", "reasons", "due", "burning", "runningOn", "timetables", "hints", "diagnostics")
     added: dict[str, Schema] = {"planHash": _HASH, "counts": counts, "hasChanges": _FLAG, "isBlocked": _FLAG, "stale": _FLAG}
     line = _line("plan", "A plan, whole.", **added)
     line["required"] += [name for name in (*whole["required"], *lists) if name not in line["required"]]

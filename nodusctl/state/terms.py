@@ -6,7 +6,7 @@ what it may try, in which order, and up to which price.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from fractions import Fraction
 
@@ -22,7 +22,9 @@ class Terms:
     ``rate_usd_per_hour`` is what the plan showed; ``ceiling_usd_per_hour`` the most apply may accept (rate times 1.10, rounded half-up to a
     micro-USD). ``price_origin`` is quoted, book, configured or free. ``stop_bound`` is quiesce limit plus release bound. ``account`` is the
     provider's identity when they were approved (rule R12); empty where that was never written down. ``price_ttl`` is how long the price
-    counts as current after it was observed; None where it doesn't age.
+    counts as current after it was observed; None where it doesn't age. ``edge_ends_billing`` is True where
+    a machine's own shutdown at its armed edge ends the bill; False also where that was never written down. ``unit_ids`` are the exclusive
+    devices a start takes, ``spare_unit_ids`` the other sets it may take instead, in order: offer and price are the same on each.
     """
 
     offer_key: str
@@ -36,6 +38,7 @@ class Terms:
     is_interruptible: bool = False
     is_own_hardware: bool = False
     unit_ids: tuple[str, ...] = ()
+    spare_unit_ids: tuple[tuple[str, ...], ...] = ()
     rate_usd_per_hour: Money
     ceiling_usd_per_hour: Money
     price_origin: str
@@ -48,7 +51,14 @@ class Terms:
     startup_p50: timedelta
     startup_p90: timedelta
     account: str = ""
+    edge_ends_billing: bool = False
     price_ttl: timedelta | None = None
+
+    def on_each(self) -> tuple[Terms, ...]:
+        """The same terms once for every set of devices, without spares: what one start freezes."""
+        if not self.spare_unit_ids:
+            return (self,)
+        return tuple(replace(self, unit_ids=units, spare_unit_ids=()) for units in (self.unit_ids, *self.spare_unit_ids))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from support.open_states import kept
 
 from nodusctl.attempts.intents import IntentState
 from nodusctl.base.exits import UserError
@@ -46,7 +47,7 @@ KEY = KeyMaterial(text=STATE_KEY)
 
 
 def opened(root: Path) -> State:
-    return open_state(URL, root=root, key=KEY, wall=MovedWall(), holder_command="nodusctl tick")
+    return kept(open_state(URL, root=root, key=KEY, wall=MovedWall(), holder_command="nodusctl tick"))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from nodusctl.render.comment import Comment, plan_comment
 from nodusctl.render.comment_apply import Applying
 from nodusctl.render.comment_forms import LIMITS, SMALLEST_LIMIT, Forge, Form, mark_of
 from nodusctl.render.comment_losses import losses_of
+from nodusctl.render.comment_running import MOST_RUNNING
 from nodusctl.render.comment_verdict import counts_text
 from nodusctl.render.plan_json import plan_document
 from nodusctl.render.plan_text import plan_text
@@ -44,6 +45,18 @@ def test_any_plan_fits_its_forge_and_is_whole_markdown(shape: Shape, forge: Forg
     assert len(made.body) <= made.size < LIMITS[forge]
     read = seen(made.body)
     assert not re.search(r"[@#<>\x1b\u202e]|https?:", read.prose.replace("->", ""))
+
+
+@MANY
+@given(shape=SHAPES, forge=FORGES)
+def test_what_runs_on_is_named_or_counted_to_the_last(shape: Shape, forge: Forge) -> None:
+    plan = drawn_plan(shape)
+    body = comment_of(plan, forge).body
+    named = len(re.findall(r"^workspace/up-\d+-", body, re.MULTILINE))
+    missing = re.search(r"^(\d+) more run on unchanged\.$", body, re.MULTILINE)
+    assert named <= MOST_RUNNING
+    if named:
+        assert named + int(missing[1] if missing else "0") == len(plan.running_on)
 
 
 @MANY

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from support.commands import STATE_KEY, CommandLine
+from support.open_states import kept
 from support.terminal import CTRL_C, Session, environment_of, started
 from support.world import workspace_yaml
 
@@ -31,7 +32,7 @@ NAMES = "abc"
 
 def state_of(cli: CommandLine) -> State:
     key = KeyMaterial(text=STATE_KEY)
-    return open_state("sqlite:///.nodus/state.db", root=cli.folder, key=key, wall=SystemWall(), holder_command="nodusctl test")
+    return kept(open_state("sqlite:///.nodus/state.db", root=cli.folder, key=key, wall=SystemWall(), holder_command="nodusctl test"))
 
 
 def phases(cli: CommandLine) -> dict[str, str]:
@@ -229,7 +230,7 @@ class TestForeignLocks:
     def test_apply_waits_for_the_living_and_breaks_the_dead(self, locked: CommandLine, request: pytest.FixtureRequest) -> None:
         locked.write("ws.yaml", (locked.folder / "ws.yaml").read_text().replace('"1h"', '"2h"'))
         is_dead = request.node.name.endswith("[dead]")
-        assert locked("apply", "--yes").code is (ExitCode.DONE if is_dead else ExitCode.LOCKED)
+        assert locked("apply", "--yes", "--lock-timeout", "0s").code is (ExitCode.DONE if is_dead else ExitCode.LOCKED)
 
     @staticmethod
     def _lock(cli: CommandLine) -> LockFacts:

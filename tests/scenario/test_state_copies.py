@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from support.commands import LAB, NOW, SIMULATED, STATE_KEY, CommandLine
+from support.open_states import kept
 
 from nodusctl.base.clock import SystemWall
 from nodusctl.base.exits import ExitCode
@@ -43,7 +45,8 @@ def phase(cli: CommandLine) -> str:
 
 def seen(cli: CommandLine, **changes: object) -> State:
     key = KeyMaterial(text=STATE_KEY)
-    return open_state("sqlite:///.nodus/state.db", root=cli.folder, key=key, wall=SystemWall(), holder_command="nodusctl test", **changes)  # type: ignore[arg-type]
+    url, me = "sqlite:///.nodus/state.db", "nodusctl test"
+    return kept(open_state(url, root=cli.folder, key=key, wall=SystemWall(), holder_command=me, **changes))  # type: ignore[arg-type]
 
 
 class TestPull:
@@ -124,7 +127,7 @@ class TestPush:
                 assert (ran.code, "bob@elsewhere.example pid 1 (nodusctl apply) at Release" in ran.err) == (ExitCode.LOCKED, True)
             bob.claims.drop(claim)
             bob.claims.take_plan_lock("nodusctl apply", timedelta(0))
-            ran = applied("state", "push", "first.json")
+            ran = replace(applied, environment={"NODUSCTL_LOCK_TIMEOUT": "0s"})("state", "push", "first.json")
             assert (ran.code, "bob@elsewhere.example" in ran.err) == (ExitCode.LOCKED, True)
 
     def test_a_file_that_is_no_state_is_told(self, applied: CommandLine) -> None:

@@ -78,7 +78,9 @@ quoted() { # stdin as a JSON string, byte for byte
 		}'
 }
 
-say() { printf '%s' "$1" | quoted; }
+say() { # TEXT as a JSON string
+	case $1 in *[!A-Za-z0-9._/:@=+,-]*) printf '%s' "$1" | quoted ;; *) printf '"%s"' "$1" ;; esac
+}
 
 # ---- reading a request: one JSON object of numbers, strings and, under "files", an object of strings
 
@@ -133,7 +135,7 @@ function members(inside,  name, value) {
 		else {
 			value = substr(s, p, 1) == "\"" ? string() : plain()
 			if (kind == "environment") variable(name, value)
-			else if (inside) { printf "%s", name >(dir "/n" ++count); printf "%s", value >(dir "/c" count); close(dir "/n" count); close(dir "/c" count) }
+			else if (inside) { if (name ~ /\n/) fail("a name of one line"); printf "%s", name >(dir "/n" ++count); printf "%s", value >(dir "/c" count); close(dir "/n" count); close(dir "/c" count) }
 			else { if (name !~ /^[a-z_]+$/ || value ~ /[^-0-9a-z_.]/) fail("a field nobody knows"); print name "=" value >(dir "/fields") }
 		}
 		blank()
@@ -164,17 +166,18 @@ arm() { # arm SECONDS
 
 edge_left() { # left: seconds until the edge, 0 where none is armed in this boot
 	clock
-	left=$(($(word $S/edge 0) - now))
+	read -r left _ 2>/dev/null <$S/edge || left=0
+	left=$((left - now))
 }
 
 # ---- idleness
 
 idle_timeout() { # timeout: seconds, 0 for never
-	timeout=$(word $S/idle "$idle_timeout_seconds")
+	read -r timeout _ 2>/dev/null <$S/idle || timeout=$idle_timeout_seconds
 }
 
 last_used() { # last: when the machine was last used, on the boot clock
-	last=$(word $S/ready 0)
+	read -r last _ 2>/dev/null <$S/ready || last=0
 	[ ! -s $S/facts ] || { read -r used _ <$S/facts && [ "$used" -gt "$last" ] && last=$used; }
 	[ "$last" -gt 0 ] || last=$now
 }
@@ -568,12 +571,13 @@ push() {
 	fi
 	for name in "$work"/n[0-9]*; do
 		[ -e "$name" ] || break
-		place "$(cat "$name")" || {
+		named "$name"
+		place "$file" || {
 			refuse Invalid "a pushed file is host_key, authorized_keys, environment, tools.json or lies under run/secrets/"
 			return 1
 		}
 		content=$work/c${name##*/n}
-		case $(cat "$name") in
+		case $file in
 		authorized_keys) are_keys "$content" || {
 			refuse Invalid "a public key is one line: type, base64 and an optional comment"
 			return 1
@@ -584,17 +588,22 @@ push() {
 		} ;;
 		esac
 	done
-	cp $R/etc/host_key "$work/old-host-key"
-	keys_of $R/etc/person_keys >"$work/old-keys"
 	[ -s $S/pushed ] || rm -f $S/ready
+	has_new_key=false
 	for name in "$work"/n[0-9]*; do
 		[ -e "$name" ] || break
-		place "$(cat "$name")"
-		mkdir -p "${target%/*}"
-		cat "$work/c${name##*/n}" >"$target.new.$$"
+		named "$name"
+		place "$file"
+		content=$work/c${name##*/n}
+		case $file in
+		host_key) cmp -s "$content" "$target" || has_new_key=true ;;
+		authorized_keys) keys_of "$target" >"$work/old-keys" ;;
+		esac
+		[ -d "${target%/*}" ] || mkdir -p "${target%/*}"
+		cat "$content" >"$target.new.$$"
 		chmod $mode "$target.new.$$"
 		mv "$target.new.$$" "$target"
-		case $(cat "$name") in
+		case $file in
 		authorized_keys)
 			admit
 			end_sessions_without_key
@@ -605,15 +614,17 @@ push() {
 			chown nodus: "$work/script"
 			mv "$work/script" $R/environment
 			;;
+		run/secrets/* | /run/secrets/*) chown -R nodus: "$SECRETS" ;;
 		esac
-		{
-			cat $S/pushed 2>/dev/null
-			cat "$name"
-			echo
-		} | sort -u >$S/pushed.new && mv $S/pushed.new $S/pushed
+		echo "$file" >>"$work/all"
 	done
-	chown -R nodus: "$SECRETS"
-	cmp -s $R/etc/host_key "$work/old-host-key" || reload_door
+	[ ! -s $S/pushed ] || cat $S/pushed >>"$work/all"
+	[ ! -s "$work/all" ] || { sort -u "$work/all" >$S/pushed.new && mv $S/pushed.new $S/pushed; }
+	[ $has_new_key = false ] || reload_door
+}
+
+named() { # named FILE: sets file, the name in it, which has no end of line
+	IFS= read -r file <"$1" || :
 }
 
 reload_door() { # have sshd read its host key again, and wait until it listens with it; connections stay
@@ -658,6 +669,7 @@ quiesce() { # close the door to people, end what they run, write everything to d
 }
 
 digest() { # SHA-256 over the canonical JSON of name to content, as they lie here now; of the names asked for, or of all that were pushed
+	[ -e "$work/n1" ] || [ -s $S/pushed ] || return 0
 	names=$work/names
 	for name in "$work"/n[0-9]*; do
 		[ ! -e "$name" ] || {
@@ -671,11 +683,11 @@ digest() { # SHA-256 over the canonical JSON of name to content, as they lie her
 		printf '{'
 		comma=""
 		while read -r name; do
-			place "$name" && printf '%s%s:' "$comma" "$(say "$name")" && { [ ! -e "$target" ] || cat "$target"; } | quoted
+			place "$name" && printf '%s%s:' "$comma" "$(say "$name")" && if [ -e "$target" ]; then quoted <"$target"; else printf '""'; fi
 			comma=,
 		done <"$names"
 		printf '}'
-	} | sha256sum | cut -d' ' -f1
+	} | sha256sum
 }
 
 standing() {
@@ -683,6 +695,7 @@ standing() {
 	# The login that brought the question has proved that the door answers.
 	[ -s $S/ready ] || put $S/ready "$now $(stamp "$now")"
 	sum=$(digest)
+	sum=${sum%% *}
 	edge_left
 	edge=$left
 	[ "$edge" -ge 0 ] || edge=0
@@ -693,7 +706,8 @@ standing() {
 	[ "$shown" -gt 0 ] || shown=null
 	last_used
 	{
-		printf '{"version": "%s", "boot_id": "%s", ' $VERSION "$(cat /proc/sys/kernel/random/boot_id)"
+		read -r boot_id </proc/sys/kernel/random/boot_id
+		printf '{"version": "%s", "boot_id": "%s", ' $VERSION "$boot_id"
 		printf '"remaining_seconds": %s, "has_secrets": %s, "tools": [' "$edge" "$([ -s $S/pushed ] && echo true || echo false)"
 		comma=""
 		for tool in $tools; do

@@ -47,7 +47,7 @@ def _explain_attempt(name: str, wiring: Wiring, *, is_json: bool) -> ExitCode:
     folder = wiring.project.state_folder
     facts = explain_attempt(name, journal=wiring.journal, now=now, kept_plan=lambda digest: kept_plan(digest, state_folder=folder))
     output = wiring.output(is_json=is_json)
-    output.result("result", lambda style: attempt_text(facts, style, now=now), lambda: attempt_facts_document(facts))
+    output.result("result", lambda style: attempt_text(facts, style), lambda: attempt_facts_document(facts))
     return ExitCode.DONE
 
 

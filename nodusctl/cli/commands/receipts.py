@@ -49,7 +49,7 @@ def _list(owner: Address | None, wiring: Wiring, *, is_csv: bool, is_json: bool)
 
         output.result("result", lambda style: receipts_csv(sessions), lambda: document)
     elif owner is not None and len(found) == 1:
-        output.result("result", lambda style: faces.receipt_text(found[0], now=now), lambda: document)
+        output.result("result", lambda style: faces.receipt_text(found[0]), lambda: document)
     else:
         output.result(
             "result",

@@ -23,16 +23,21 @@ def ssh_proxy(
 ) -> ExitCode:
     """Carry ssh's bytes to a Workspace. One that has been stopped for 30 minutes is started, unless money or its stopAt stopped it."""
     from nodusctl.engine.reaching import login_of
-    from nodusctl.remote.relay import carry
+    from nodusctl.remote.jumping import carrying_command
+    from nodusctl.remote.relay import carry, carry_through
 
     wiring = wiring_of(context)
     caller = caller_of(wiring)
     address = _workspace(wiring, host)
     trace = _make_ready(wiring, address)
-    endpoint = login_of(address, caller).endpoint
+    login = login_of(address, caller)
+    endpoint = login.endpoint
     wiring.close()
     try:
-        carry(endpoint.host, endpoint.port, trace)
+        if endpoint.jump is None:
+            carry(endpoint.host, endpoint.port, trace)
+        else:
+            carry_through(carrying_command(endpoint, login.jump_known_hosts), trace)
     except OSError as failure:
         why = f"{address} at {endpoint.host} port {endpoint.port}: {failure.strerror or failure}."
         fix = f"See what is known of its machine:\n  nodusctl describe {address}"

@@ -76,6 +76,12 @@ def arm(tx: Transaction, operation: str, addresses: tuple[str, ...]) -> Effects:
     return Effects(tuple(armed))
 
 
+def foreseen(tx: Transaction, operation: str, addresses: tuple[str, ...]) -> Effects:
+    """The effects the next such call would meet; unlike the call this counts nothing."""
+    rules = [rule for rule in tx.rows(RuleRow, "operation = ?", operation, order="id") if matches(rule.match, addresses)]
+    return Effects(tuple(Armed(parse_effect(rule.effect), rule.match) for rule in rules if rule.seen + 1 >= (rule.nth or 1)))
+
+
 def is_faulty(tx: Transaction, operation: str) -> bool:
     """Whether any fault is scripted for this operation."""
     return bool(tx.execute("SELECT 1 FROM rule WHERE operation = ? LIMIT 1", operation))

@@ -14,7 +14,7 @@ from nodus_providers.simulated import agents, disks, lookups, machines, offers, 
 from nodus_providers.simulated.controls import WorldControls
 from nodus_providers.simulated.database import Transaction, WorldDatabase
 from nodus_providers.simulated.desk import Desk
-from nodus_providers.simulated.gate import Effects
+from nodus_providers.simulated.gate import Effects, foreseen
 from nodus_providers.simulated.instants import SECOND, to_micro
 from nodus_providers.simulated.settings import SimulatedSettings, read_settings
 from nodus_providers.simulated.world import World
@@ -89,6 +89,12 @@ class SimulatedProvider(WorldControls):
             return Done(offers.offers(tx, self._world, self._instance, query, effects))
 
         return self._desk.take("price", lambda _: ("", *offers.names_to_match(self._world)), "", act, is_about_all=True)
+
+    def posted(self) -> tuple[Offer, ...]:
+        """The world's price list, scripted prices included. Reading it is no call: nothing is recorded, and no fault is used up."""
+        with self._database.transaction() as tx:
+            effects = foreseen(tx, "price", ("", *offers.names_to_match(self._world)))
+            return offers.offers(tx, self._world, self._instance, OfferQuery(), effects)
 
     def launch(self, request: LaunchRequest) -> Reply[Machine]:
         address = machines.address_in(request.tags)

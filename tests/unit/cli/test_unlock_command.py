@@ -21,7 +21,7 @@ def test_a_lock_is_removed_by_its_id_alone(cli: CommandLine) -> None:
         lock_id = theirs.claims.take_plan_lock("nodusctl apply", timedelta(0))
     ran = cli("unlock", "another-id")
     assert (ran.code, lock_id in ran.err, "bob@elsewhere.example pid 1" in ran.err) == (ExitCode.ERROR, True, True)
-    assert cli("apply", "--yes", "--restart", "workspace/lab").code is ExitCode.LOCKED
+    assert cli("apply", "--yes", "--restart", "workspace/lab", "--lock-timeout", "0s").code is ExitCode.LOCKED
     ran = cli("unlock", lock_id)
     assert (ran.code, ran.out) == (ExitCode.DONE, f"Lock {lock_id} is removed.\n")
     assert cli("apply", "--yes", "--restart", "workspace/lab").code is ExitCode.DONE

@@ -135,6 +135,11 @@ class TestReadings:
         seen, _ = after_look(situation(Phase.RUNNING, given.launched(ready=True)), given.sightings(), Done(hidden))
         assert (seen.gone_looks, seen.machine) == (0, given.machine())
 
+    def test_a_host_that_can_not_be_asked_is_no_refusal_and_its_words_are_kept(self) -> None:
+        silent = given.machine(MachineState.UNREADABLE, reason="Unavailable", reason_detail="no route to host")
+        seen, _ = after_look(situation(Phase.RUNNING, given.launched(ready=True)), given.sightings(), Done(silent))
+        assert (seen.failure_codes["look"], seen.asked_in_vain, seen.machine) == ("Unavailable", "no route to host", given.machine())
+
     def test_looks_that_find_nothing_are_counted_and_one_that_does_starts_over(self) -> None:
         at = situation(Phase.RUNNING, given.launched(ready=True))
         once, _ = after_look(at, given.sightings(), Done(given.machine(MachineState.GONE)))

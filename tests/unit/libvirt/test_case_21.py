@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from support.gpu_host import BRIDGE, COMPUTE, FIRST, FIRST_AUDIO, H200, NETWORK, GpuHost, Node, card, config_space, domain
 from support.planning import codes, market, plan, workspace
 
 from nodus_providers.libvirt.groups import HostdevPolicy
 from nodus_providers.libvirt.inventory import HardwareRules
+from nodus_providers.libvirt.provider import LibvirtProvider
+from nodus_providers.libvirt.selling import Size, size_of
 from nodusctl.base.ids import Address
 from nodusctl.plan.plan import Plan
+from nodusctl.provider.replies import Refused
+from nodusctl.provider.requests import LaunchRequest
+from nodusctl.testing.conformance_hooks import a_context
 
 ON_VFIO = HardwareRules(policy=HostdevPolicy.LEAVE_ON_VFIO, virsh="virsh -c qemu+ssh://gpu1/system")
 
@@ -128,3 +134,22 @@ def test_a_type_a_host_has_not_is_told_by_the_funnel() -> None:
     host = GpuHost(nodes=[Node(address=FIRST, class_code=COMPUTE, ids=H200)])
     assert codes(planned(host, "RTX4090")) == ["CapacityUnavailable"]
     assert codes(planned(host, "H200")) == []
+
+
+def test_a_start_on_a_card_offer_that_names_no_card_is_refused_and_never_made_without_one(tmp_path: Path) -> None:
+    (host,) = LibvirtProvider.open(a_context(tmp_path), {"hosts": [{"folder": str(tmp_path / "host"), "cpu": 4, "memory": "8Gi"}]})._hosts
+    request = LaunchRequest(
+        token="t",
+        name="n",
+        offer_id="rtx4090-24g-x1-local",
+        instance_type="libvirt",
+        zone=host.zone,
+        is_interruptible=False,
+        image="nodus/workspace-cpu",
+        boot="",
+        edge_seconds=60,
+        tags={},
+    )
+    refused = size_of(host, request)
+    assert isinstance(refused, Refused) and refused.code == "Invalid" and "names no cards" in refused.message
+    assert isinstance(size_of(host, replace(request, unit_ids=("iommu-1",))), Size)

@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 from support.gpu_host import FIRST, FIRST_AUDIO, config_space, probe
 
-from nodus_providers.libvirt.host_probe import UNPROBED, HostProbe, probe_script, read_probe, serial_in
+from nodus_providers.libvirt.host_probe import UNPROBED, HostProbe, cards_script, probe_script, read_probe, serial_in
 from nodus_providers.libvirt.pci import PciAddress
 
 AT = PciAddress.parse(FIRST)
 
 
-def run(root: Path | str, *paths: str) -> HostProbe:
+def run(root: Path | str, *paths: str, script: str = "") -> HostProbe:
     """The script's answer about the host whose files lie under ``root``."""
     words = ["sh", "-s", "--", *paths]
     environment = {"PATH": os.environ["PATH"], "PROBE_ROOT": str(root)}
-    ended = subprocess.run(words, input=probe_script(), capture_output=True, text=True, env=environment, timeout=30, check=True)
+    ended = subprocess.run(words, input=script or probe_script(), capture_output=True, text=True, env=environment, timeout=30, check=True)
     return read_probe(ended.stdout)
 
 
@@ -64,6 +64,13 @@ def test_this_computer_can_be_looked_at() -> None:
     assert found.is_complete and found.kernel == os.uname().release
     assert found.is_root is (os.geteuid() == 0)
     assert {one.path for one in found.paths} >= {"/etc/hostname", "/etc", "/"}
+
+
+def test_what_a_plan_asks_is_all_about_cards_and_the_same(copy: Path) -> None:
+    whole, cards = run(copy), run(copy, script=cards_script())
+    assert cards.is_complete and not cards.user and not cards.kernel and not cards.modules
+    for name in ("devices", "nodes", "open_files", "quarantine"):
+        assert getattr(cards, name) == getattr(whole, name)
 
 
 def test_a_gpu_host_is_read_whole(copy: Path) -> None:

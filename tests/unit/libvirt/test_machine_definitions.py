@@ -55,6 +55,10 @@ def test_a_definition_is_q35_with_firmware_and_virtio_and_says_whose_it_is() -> 
     kind = root.find("os/type")
     assert kind is not None
     assert (root.get("type"), kind.get("machine"), root.find("os").get("firmware")) == ("kvm", "q35", "efi")  # type: ignore[union-attr]
+    assert {one.get("name"): one.get("enabled") for one in root.iterfind("os/firmware/feature")} == {
+        "enrolled-keys": "no",
+        "secure-boot": "no",
+    }
     assert root.find("cpu").get("mode") == "host-passthrough"  # type: ignore[union-attr]
     assert {disk.get("bus") for disk in root.iterfind("devices/disk/target")} == {"virtio"}
     assert disk_target(text, "/pool/home.qcow2") == "vdb"

@@ -14,7 +14,7 @@ from support.situations import NOW, situation
 
 from nodusctl.base.money import Money
 from nodusctl.ledger import build
-from nodusctl.lifecycle.edges import Edge, edge_of, remaining_cap
+from nodusctl.lifecycle.edges import Bound, Edge, certain_end, edge_of, remaining_cap
 from nodusctl.pricing.caps import BillingTerms
 from nodusctl.state.terms import Terms
 
@@ -91,3 +91,14 @@ def test_running_to_the_edge_and_stopping_within_the_bound_never_costs_more_than
     if not found.is_too_small:
         assert BillingTerms.frozen(terms).charge(found.runs_for + terms.stop_bound) <= Money(cap)
         assert found.hold_usd <= Money(cap)
+
+
+def test_a_lease_is_no_certain_end_and_what_bounds_it_is() -> None:
+    def end(spec: dict[str, Any], **attempt: Any) -> Any:
+        return certain_end(given.record(spec=spec), None, given.launched(**attempt), NOW)
+
+    edge_at, stop_at = NOW + timedelta(hours=8), "2026-03-02T12:00:00Z"
+    assert end({}, edge_at=edge_at, edge_bound=Bound.LEASE) is None
+    assert end({}, edge_at=edge_at, edge_bound=Bound.CAP) == edge_at
+    assert end({"schedule": {"stopAt": stop_at}}, edge_at=edge_at, edge_bound=Bound.LEASE) == NOW + timedelta(hours=3)
+    assert end({}, edge_at=NOW - timedelta(minutes=1), edge_bound=Bound.CAP) is None, "it should be over, and nobody knows when it will be"

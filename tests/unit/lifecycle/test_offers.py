@@ -111,3 +111,71 @@ def test_what_an_account_was_refused_in_an_earlier_pass_is_asked_again() -> None
 
 def test_without_an_approval_there_is_nothing_to_try() -> None:
     assert choose(situation(Phase.PENDING, given.attempt(), record=given.record(approval=None))).terms is None
+
+
+CARDS = given.terms("l4-24g-x1-us", unit_ids=("g1",), spare_unit_ids=(("g2",), ("g3",)))
+PAIRS = given.terms("l4-24g-x2-us", unit_ids=("g1", "g2"), spare_unit_ids=(("g2", "g3"), ("g1", "g3")))
+
+
+def busy(key: str, *units: str, **changes: Any) -> RefusedTry:
+    return given.refused(key, code="DeviceBusy", scope="device", unit_ids=units, **changes)
+
+
+def tried(*approved: Any, refusals: tuple[RefusedTry, ...] = (), **changes: Any) -> Choice:
+    return chosen(*refusals, record=given.record(approval=given.approval(*approved)), **changes)
+
+
+def test_a_start_freezes_one_set_of_devices_and_no_spares() -> None:
+    terms = tried(CARDS).terms
+    assert terms is not None
+    assert (terms.unit_ids, terms.spare_unit_ids) == (("g1",), ())
+
+
+def test_a_card_taken_meanwhile_leads_to_the_next_card_and_then_to_the_next_offer() -> None:
+    taken: list[RefusedTry] = []
+    for unit in ("g1", "g2", "g3"):
+        terms = tried(CARDS, SMALL_B, refusals=tuple(taken)).terms
+        assert terms is not None
+        assert (terms.offer_key, terms.unit_ids) == (CARDS.offer_key, (unit,))
+        taken.append(busy(CARDS.offer_key, unit))
+    assert tried(CARDS, SMALL_B, refusals=tuple(taken)).terms == SMALL_B
+
+
+def test_with_every_card_taken_the_first_comes_back_after_its_own_pause() -> None:
+    taken = (busy(CARDS.offer_key, "g1"), busy(CARDS.offer_key, "g2", time=NOW + timedelta(seconds=5)), busy(CARDS.offer_key, "g3"))
+    assert tried(CARDS, refusals=taken) == Choice(
+        terms=None, back_at=NOW + timedelta(minutes=1), code="DeviceBusy", message="words of the platform"
+    )
+    again = tried(CARDS, refusals=taken, now=NOW + timedelta(minutes=1)).terms
+    assert again is not None
+    assert again.unit_ids == ("g1",)
+
+
+def test_a_refused_set_speaks_for_sets_that_need_all_of_it_on_its_own_host_only() -> None:
+    def units(*refusals: RefusedTry) -> tuple[str, ...]:
+        terms = tried(PAIRS, CARDS, refusals=refusals).terms
+        assert terms is not None
+        return terms.unit_ids
+
+    assert units(busy(PAIRS.offer_key, "g1", "g2")) == ("g2", "g3"), "which of the two is held isn't known"
+    assert units(busy(CARDS.offer_key, "g1")) == ("g2", "g3"), "and what one offer was told counts for the other"
+    elsewhere = given.terms("l4-24g-x1-us", "us-1b", unit_ids=("g1",))
+    there = tried(CARDS, elsewhere, refusals=tuple(busy(CARDS.offer_key, unit) for unit in ("g1", "g2", "g3"))).terms
+    assert there == elsewhere, "devices of another host only have the same names"
+
+
+def test_a_group_that_turned_out_unusable_does_not_end_the_offer() -> None:
+    refusal = given.refused(CARDS.offer_key, code="DeviceGroupNotViable", scope="device", unit_ids=("g1",))
+    terms = tried(CARDS, refusals=(refusal,)).terms
+    assert terms is not None
+    assert terms.unit_ids == ("g2",)
+    every = tuple(
+        given.refused(CARDS.offer_key, code="DeviceGroupNotViable", scope="device", unit_ids=(unit,)) for unit in ("g1", "g2", "g3")
+    )
+    assert tried(CARDS, refusals=every).back_at is None, "and where none can be used, it never comes back"
+
+
+def test_a_refusal_of_the_offer_itself_speaks_for_all_its_devices() -> None:
+    assert tried(CARDS, SMALL_B, refusals=(given.refused(CARDS.offer_key, unit_ids=("g1",)),)).terms == SMALL_B
+    old = given.refused(CARDS.offer_key, code="DeviceBusy", scope="device")
+    assert tried(CARDS, SMALL_B, refusals=(old,)).terms == SMALL_B, "a refusal from before devices were written down"

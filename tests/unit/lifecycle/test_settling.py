@@ -13,6 +13,7 @@ from nodusctl.attempts.intents import Intent, StepKind
 from nodusctl.lifecycle.settling import settle
 from nodusctl.lifecycle.situation import Sightings
 from nodusctl.lifecycle.steps import Abandon, GiveUp, Resend, Settle, Wait
+from nodusctl.state.status import Phase
 
 LAG = timedelta(seconds=120)
 MAKES = [StepKind.LAUNCH, StepKind.CREATE_DISK, StepKind.SAVE]
@@ -83,3 +84,12 @@ def test_without_its_provider_an_intent_waits_for_a_later_pass() -> None:
 def test_the_lag_counts_from_the_last_time_the_call_was_sent() -> None:
     again = replace(given.intent(), opened_at=NOW + timedelta(hours=1), absences=(NOW + LAG, NOW + LAG * 2))
     assert not isinstance(settled(again, after=timedelta(hours=1)), Resend | Abandon)
+
+
+@pytest.mark.parametrize("step", [StepKind.PUSH, StepKind.RENEW])
+def test_a_machine_that_runs_and_does_not_answer_ends_the_pass_and_one_that_starts_is_asked_on(step: StepKind) -> None:
+    worn = Sightings(failures={f"settle-{step}": 3}, failed_at={f"settle-{step}": NOW}, asked_in_vain="ssh: no route to host")
+    running = settle(situation(Phase.RUNNING, given.launched(ready=True), sightings=worn), given.intent(step))
+    assert running == GiveUp(code="NodeUnreachable", because="the machine runs and doesn't answer: ssh: no route to host")
+    starting = settle(situation(Phase.STARTING, given.launched(), sightings=worn), given.intent(step))
+    assert isinstance(starting, Wait)

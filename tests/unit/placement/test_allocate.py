@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from nodusctl.placement.allocate import DeviceBusy, NoOffer, NotViable, Placed, Queued, Seat, allocate
+from nodusctl.placement.allocate import DeviceBusy, NoOffer, NotViable, Placed, Queued, Seat, Seating, unit_sets
+from nodusctl.placement.allocate import allocate as allocation_of
 from nodusctl.placement.rank import rank
 from nodusctl.placement.request import CapacityRequest
 from nodusctl.provider.offers import Availability, Unit
 from tests.unit.placement.offer_makers import priced
 
 FIVE_PAST_FIVE = datetime(2026, 10, 26, 17, 5, tzinfo=UTC)
+
+
+def allocate(seats: Sequence[Seat], **named: Any) -> tuple[Seating, ...]:
+    return allocation_of(seats, **named).answers
 
 
 def card(number: int, **changes: Any) -> Unit:
@@ -37,9 +43,49 @@ def test_two_objects_get_different_cards_where_there_are_two() -> None:
 
 
 def test_a_card_held_until_a_known_time_queues() -> None:
-    (answer,) = allocate([seat("workspace/a", card(1, holder="workspace/z", free_from=FIVE_PAST_FIVE))])
+    (answer,) = allocate([seat("workspace/a", card(1, holder="workspace/z"))], ends={"workspace/z": FIVE_PAST_FIVE})
     assert isinstance(answer, Queued)
     assert answer.free_from == FIVE_PAST_FIVE
+    (answer,) = allocate([seat("workspace/a", card(1, holder="domain other"))], ends={"workspace/z": FIVE_PAST_FIVE})
+    assert isinstance(answer, DeviceBusy), "nobody knows when the other lets go"
+
+
+def test_enough_of_several_held_cards_is_when_the_last_one_needed_is_let_go_of() -> None:
+    cards = (card(1, holder="workspace/y"), card(2, holder="workspace/z"), card(3, holder="domain other"))
+    later = FIVE_PAST_FIVE.replace(hour=19)
+    (answer,) = allocate([seat("workspace/a", *cards, offering="l4-24g-x2-us")], ends={"workspace/y": later, "workspace/z": FIVE_PAST_FIVE})
+    assert isinstance(answer, Queued)
+    assert answer.free_from == later
+
+
+def sets(wanting: Seat, *before: Seat, **named: Any) -> list[list[int]]:
+    """The numbers of the cards of each set a start of ``wanting`` may try, in order; ``before`` are objects seated ahead of it."""
+    allocation = allocation_of([*before, wanting], **named)
+    answer, (choice, *_) = allocation.answers[-1], wanting.ranked
+    seated = answer.units if isinstance(answer, Placed) else ()
+    return [[int(unit.id.rpartition("-")[2]) for unit in one] for one in unit_sets(wanting, choice, allocation.holders, seated)]
+
+
+def test_a_start_may_try_every_card_the_free_ones_first_and_those_of_the_plan_and_of_strangers_last() -> None:
+    cards = (card(1), card(2, holder="domain other"), card(3), card(4, holder="workspace/z"), card(5))
+    ends = {"workspace/z": FIVE_PAST_FIVE}
+    assert sets(seat("workspace/a", *cards), ends=ends) == [[1], [3], [5], [4], [2]]
+    assert sets(seat("workspace/b", *cards), seat("workspace/a", *cards), ends=ends) == [[3], [5], [4], [1], [2]]
+
+
+def test_a_card_that_can_not_be_used_is_in_no_set() -> None:
+    assert sets(seat("workspace/a", card(1, is_viable=False), card(2))) == [[2]]
+    assert sets(seat("workspace/a", card(1, is_viable=False))) == []
+
+
+def test_sets_of_several_cards_share_nothing_where_they_can_and_else_do_without_each_card_once() -> None:
+    cards = [card(number) for number in range(1, 6)]
+    assert sets(seat("workspace/a", *cards, offering="l4-24g-x2-us")) == [[1, 2], [3, 4], [2, 3], [1, 3]]
+    assert sets(seat("workspace/a", *cards[:3], offering="l4-24g-x2-us")) == [[1, 2], [2, 3], [1, 3]]
+
+
+def test_an_offer_without_units_has_no_sets() -> None:
+    assert sets(seat("workspace/a", offering="cpu-4c-16g-us")) == []
 
 
 def test_a_card_the_object_itself_holds_is_free_for_it() -> None:

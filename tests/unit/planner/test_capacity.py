@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from support.planning import (
     HOME,
     LAB,
+    NOW,
     OFFERS,
     WS,
     applied,
@@ -29,8 +31,9 @@ from nodusctl.base.ids import Address
 from nodusctl.base.money import ZERO, Money
 from nodusctl.plan.changes import ChangeClass
 from nodusctl.plan.plan import AllowFlags
+from nodusctl.planner.world import OutsideFacts
 from nodusctl.provider.contract import SelfStop
-from nodusctl.provider.offers import Availability, Unit
+from nodusctl.provider.offers import Availability, Offer, Unit
 from nodusctl.state.status import Phase
 
 
@@ -152,6 +155,38 @@ def test_two_objects_of_one_plan_want_one_card() -> None:
     made = plan(a, b, markets=(market(card),))
     assert codes(made) == ["DeviceBusy"] and made.reasons[0].address == Address("workspace", "b")
     assert made.actions[0].terms[0].unit_ids == ("g1",)
+
+
+def cards(count: int, offering: str = "l4-24g-x1-us", **first: Any) -> Offer:
+    units = (Unit(id=f"g{number}", devices=(f"0000:0{number}:00.0",), **(first if number == 1 else {})) for number in range(1, count + 1))
+    return offer(offering, "1.10", units=tuple(units))
+
+
+def test_an_approval_names_every_set_of_cards_of_every_offer() -> None:
+    far = replace(cards(2), zone="us-1b", location="sim/us-1b")
+    made = plan(workspace("a", "ephemeral: true, resources: {gpu: L4}"), markets=(market(cards(3, holder="domain other"), far),))
+    assert codes(made) == []
+    (action,) = made.actions
+    assert [(one.zone, one.unit_ids, one.spare_unit_ids) for one in action.terms] == [
+        ("us-1a", ("g2",), (("g3",), ("g1",))),
+        ("us-1b", ("g1",), (("g2",),)),
+    ]
+
+
+def test_an_offer_whose_cards_can_not_be_used_is_not_fallen_back_to() -> None:
+    stuck = replace(cards(1, is_viable=False, why_not="bound to snd_hda_intel"), zone="us-1b", location="sim/us-1b")
+    made = plan(workspace("a", "ephemeral: true, resources: {gpu: L4}"), markets=(market(cards(1), stuck),))
+    assert [one.zone for one in made.actions[0].terms] == ["us-1a"], "a start there would have no card"
+
+
+def test_a_card_held_by_an_object_whose_end_is_known_is_waited_for_and_the_plan_says_until_when() -> None:
+    holder = Address("workspace", "z")
+    text, markets = workspace("a", "ephemeral: true, resources: {gpu: L4}"), (market(cards(1, holder=str(holder))),)
+    assert codes(plan(text, markets=markets)) == ["DeviceBusy"]
+    made = plan(text, markets=markets, outside=OutsideFacts(ends={holder: NOW.replace(hour=17, minute=5)}))
+    assert codes(made) == []
+    assert ("Queued", "Ready about 17:05 UTC: its devices are held until then.") in made.costs[0].warnings
+    assert made.actions[0].terms[0].unit_ids == ("g1",), "the start that comes then asks for the card, not for none"
 
 
 def test_two_running_workspaces_can_not_share_a_home() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from support.comments import NASTY, seen
-from support.planning import HOME, LAB, NOW, WS, applied, codes, document, plan, running, with_disk, workspace
+from support.planning import HOME, LAB, NOW, WS, applied, codes, document, plan, running, with_disk, with_status, workspace
 
 from nodusctl.base.ids import Address
 from nodusctl.base.redaction import REDACTOR
@@ -21,7 +21,9 @@ from nodusctl.render.comment_apply import Applying
 from nodusctl.render.comment_forms import LIMITS, Forge, Form, mark_of
 from nodusctl.render.comment_losses import fitted_names
 from nodusctl.render.comment_text import cell, size_of, span
+from nodusctl.state.status import Phase
 
+A = Address("workspace", "a")
 GPU8 = "ephemeral: true, resources: {gpu: {type: [H100], count: 8, minMemory: 100Gi}}"
 
 
@@ -253,3 +255,36 @@ def test_a_loss_of_a_kept_home_is_none() -> None:
     made = plan(snapshot=with_disk(running(applied(WS), LAB), saved_at=NOW))
     assert any(action.address == HOME and action.verb is Verb.KEEP for action in made.actions)
     assert "`volume/lab-home` **" not in comment(made).body
+
+
+def test_what_runs_on_is_named_in_a_folded_part_with_what_it_costs() -> None:
+    state = running(applied(workspace("a"), workspace("b"), workspace("c")), *(Address("workspace", name) for name in "abc"))
+    made = plan(workspace("a", "ephemeral: true, idleTimeout: 2h"), workspace("b"), workspace("c"), workspace("new"), snapshot=state)
+    body = comment(made).body
+    assert "<details><summary>2 objects run on unchanged, $0.40/h</summary>" in body
+    assert "\nworkspace/b cpu-4c-16g-us $0.20/h\nworkspace/c cpu-4c-16g-us $0.20/h\n" in body
+    assert "workspace/b" not in unfolded(body) and "workspace/a" in unfolded(body)
+
+
+def test_what_rests_moves_or_is_named_nowhere_else_does_not_run_on() -> None:
+    state = with_status(running(applied(workspace("a"), workspace("b")), A), Address("workspace", "b"), phase=Phase.STOPPED)
+    moved = plan(workspace("renamed", metadata="annotations: {nodus.dev/moved-from: a}"), workspace("b"), snapshot=state)
+    assert moved.counts[Verb.MOVE] == 1 and moved.running_on == ()
+    assert "run on unchanged" not in comment(moved).body
+
+
+def test_names_of_what_runs_on_are_bounded_and_the_rest_is_counted() -> None:
+    names = [f"w-{number:03}" for number in range(70)]
+    state = running(applied(*(workspace(name) for name in names)), *(Address("workspace", name) for name in names))
+    body = comment(plan(*(workspace(name) for name in names), workspace("new"), snapshot=state)).body
+    assert "70 objects run on unchanged, $14.00/h" in body and "20 more run on unchanged." in body
+    assert "w-049" in body and "w-050" not in body
+
+
+def test_a_row_says_how_long_it_takes_to_reach_the_cap() -> None:
+    """$5.00 at $0.20 an hour are 25 hours, less the minute a stop may take."""
+    assert "| until the cap, about 1d |" in comment(plan(WS)).body
+    window = 'ephemeral: true, maxCostUSD: "0.50", schedule: {readyBy: "2026-10-27T09:00:00Z", stopAt: "2026-10-27T12:00:00Z"}'
+    assert "| window, its cap after about 2h29m |" in comment(plan(workspace("class", window))).body
+    roomy = comment(plan(workspace("class", window.replace("0.50", "5.00")))).body
+    assert "| window |" in roomy

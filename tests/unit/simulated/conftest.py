@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -102,13 +102,17 @@ class Sim:
 
 
 @pytest.fixture
-def make_sim(tmp_path: Path) -> Callable[..., Sim]:
+def make_sim(tmp_path: Path) -> Iterator[Callable[..., Sim]]:
     """Opens the world under ``tmp_path``; again with the same arguments, the same world."""
+    made: list[Sim] = []
 
     def make(world: str = "", wall: Wall | None = None) -> Sim:
-        return Sim(tmp_path, wall or FakeWall(START), world)
+        made.append(Sim(tmp_path, wall or FakeWall(START), world))
+        return made[-1]
 
-    return make
+    yield make
+    for one in made:
+        one.provider.close()
 
 
 @pytest.fixture

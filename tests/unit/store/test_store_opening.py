@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from support.open_states import kept
 
 from nodusctl.base.exits import UserError
 from nodusctl.store.location import path_of
@@ -16,7 +17,9 @@ from nodusctl.testing.store_hooks import LINEAGE, STATE_KEY, MovedWall, a_consum
 
 def opened(root: Path, *, read_only: bool = False) -> State:
     key = KeyMaterial(text=STATE_KEY)
-    return open_state("sqlite:///state.db", root=root, key=key, wall=MovedWall(), holder_command="nodusctl apply", read_only=read_only)
+    return kept(
+        open_state("sqlite:///state.db", root=root, key=key, wall=MovedWall(), holder_command="nodusctl apply", read_only=read_only)
+    )
 
 
 def test_a_url_is_relative_to_the_project_or_absolute(tmp_path: Path) -> None:
