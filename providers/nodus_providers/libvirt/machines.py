@@ -1,6 +1,7 @@
 """From a domain to what the contract calls a Machine. Reading only; why a machine ended is read from its console, never guessed.
 
-A domain that was defined and has never run is a launch cut in two, not a machine that stopped.
+A domain that was defined and has never run is a launch cut in two, not a machine that stopped. The surprise: a host that crashed within
+seconds of a start forgets the start and keeps the definition, so once nobody can be at that launch any more, it is a machine that failed.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
@@ -31,6 +32,8 @@ _GONE = 'cat "$1/gone/$2.json" 2>/dev/null || :\n'
 _LEFT = """cd "$1/machines" 2>/dev/null || exit 0
 for folder in m-*; do [ ! -s "$folder/machine.json" ] || { cat "$folder/machine.json"; echo; }; done
 """
+_BOOTED = "awk '$1 == \"btime\" { print $2 }' /proc/stat\n"
+_LONGEST_LAUNCH = timedelta(minutes=35)
 _END = re.compile(r"NODUS-END (\{.*\})")
 _ENDED = re.compile(r"NODUS-ENDED (\{.*\})")
 
@@ -120,6 +123,9 @@ def _standing(host: Host, domain: Domain, record: MachineRecord) -> tuple[Machin
     if domain.power in (Power.RUNNING, Power.PAUSED):
         return MachineState.RUNNING, "", "", None
     if domain.power is Power.OFF and not has_begun(host, record, domain):
+        why, given_up_at = _given_up(host, parse_time(record.created_at))
+        if given_up_at is not None:
+            return MachineState.FAILED, "failed", why, given_up_at
         return MachineState.PENDING, "launching", "its domain is defined and was never started", None
     note, ended_at = last_words(host, record.id)
     state = MachineState.FAILED if domain.power is Power.CRASHED else MachineState.STOPPED
@@ -129,6 +135,16 @@ def _standing(host: Host, domain: Domain, record: MachineRecord) -> tuple[Machin
     # After a restart of libvirtd nobody knows any more how a domain came to be off.
     reason = domain.reason or "killed"
     return state, reason, said[reason] if domain.reason else "its domain is off, and nothing on its console says why", ended_at
+
+
+def _given_up(host: Host, created_at: datetime) -> tuple[str, datetime | None]:
+    """Why nobody can be at a launch of then any more, and since when; None while somebody may be."""
+    booted = host.shell.run(_BOOTED).strip()
+    booted_at = datetime.fromtimestamp(int(booted), UTC) if booted.isdigit() else created_at
+    if booted_at > created_at:
+        return "its host was started anew while the machine started", booted_at
+    given_up_at = created_at + _LONGEST_LAUNCH
+    return "its domain is defined, was never started, and nobody starts it any more", given_up_at if given_up_at < host.wall.now() else None
 
 
 def last_words(host: Host, machine_id: str) -> tuple[Mapping[str, Any], datetime | None]:
