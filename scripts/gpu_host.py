@@ -155,7 +155,7 @@ def _words(folder: Path, host: Path, port: int) -> list[str]:
             "-vga",
             "none",
         ),
-        *("-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", str(MEMORY_MIB)),
+        *("-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "1", "-m", str(MEMORY_MIB)),
         *("-device", "intel-iommu,intremap=on,caching-mode=on,device-iotlb=on,eim=off"),
         *("-kernel", str(host / "vmlinux"), "-initrd", str(host / "initrd"), "-append", LINE),
         *("-serial", f"file:{folder / 'console.log'}", "-device", "virtio-rng-pci,bus=pcie.0,addr=0x2"),
@@ -232,7 +232,7 @@ def _project(folder: Path, port: int) -> dict[str, Any]:
         "cards": {"names": NAMES},
     }
     images = dict.fromkeys(("nodus/workspace-cpu", "nodus/workspace-pytorch-cuda"), image)
-    return {"project": "gpu-host", "providers": {"metal": {"type": "libvirt", "hosts": [host], "images": images}}}
+    return {"project": "libvirt", "providers": {"libvirt": {"type": "libvirt", "hosts": [host], "images": images}}}
 
 
 def _free_port() -> int:

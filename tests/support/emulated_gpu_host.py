@@ -43,7 +43,7 @@ class GpuHost:
     @property
     def host(self) -> dict[str, Any]:
         """The host's own settings."""
-        return dict(self.settings["providers"]["metal"]["hosts"][0])
+        return dict(self.settings["providers"]["libvirt"]["hosts"][0])
 
     def run(self, *words: str) -> str:
         """What a command on it says."""

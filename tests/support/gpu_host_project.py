@@ -52,7 +52,7 @@ class GpuProject(LibvirtProject):
         for part in ("project", "home"):
             (self.folder / part).mkdir(parents=True, exist_ok=True)
         settings = json.loads(json.dumps(self.host.settings))
-        settings["providers"]["metal"]["hosts"][0]["cards"] |= self.cards
+        settings["providers"]["libvirt"]["hosts"][0]["cards"] |= self.cards
         (self.project / "nodusctl.yaml").write_text(json.dumps(settings), encoding="utf-8")
         (self.project / "lab.yaml").write_text(self.documents(), encoding="utf-8")
         return self

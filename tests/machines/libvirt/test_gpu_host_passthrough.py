@@ -40,7 +40,7 @@ def folder(tmp_path: Path, host: GpuHost) -> Iterator[Path]:
 
 def test_the_doctor_names_the_badly_isolated_group_and_nothing_else(host: GpuHost, folder: Path) -> None:
     project = GpuProject(folder, host=host, wanted={"lab": "bochs"}).write()
-    said = project.run("doctor", "metal").stdout
+    said = project.run("doctor", "libvirt").stdout
     assert said.count("warning[") == 1, said
     assert "A card can't be given to a machine" in said
     for ids in (BAD, BAD_NEIGHBOUR):
