@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from support.gpu_host import BRIDGE, COMPUTE, FIRST, FIRST_AUDIO, H200, NETWORK, GpuHost, Node, card, config_space, domain
 from support.planning import codes, market, plan, workspace
 
@@ -137,6 +138,7 @@ def test_a_type_a_host_has_not_is_told_by_the_funnel() -> None:
 
 
 def test_a_start_on_a_card_offer_that_names_no_card_is_refused_and_never_made_without_one(tmp_path: Path) -> None:
+    pytest.importorskip("libvirt", reason="libvirt-python is not installed:  pip install 'nodusctl[libvirt]'")
     (host,) = LibvirtProvider.open(a_context(tmp_path), {"hosts": [{"folder": str(tmp_path / "host"), "cpu": 4, "memory": "8Gi"}]})._hosts
     request = LaunchRequest(
         token="t",
