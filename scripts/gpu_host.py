@@ -28,7 +28,7 @@ from typing import Any
 
 import gpu_host_image
 import tiny_guest
-from gpu_host_image import file_system, run
+from guest_parts import file_system, run
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nodusctl"
 MEMORY_MIB = 2048

@@ -6,16 +6,11 @@ it. It needs root, mmdebstrap and apt-get, and about a minute and a half.
 
 from __future__ import annotations
 
-import hashlib
-import os
-import re
 import shutil
-import subprocess
-from collections.abc import Iterable
 from pathlib import Path
 
 from guest_cache import kept
-from tiny_guest import uncompressed_kernel
+from guest_parts import content, file_system, kernel_package, make_initrd, run, uncompressed_kernel
 
 PARTS = Path(__file__).resolve().parent / "gpu_host"
 KERNEL = "linux-image-amd64"
@@ -43,8 +38,9 @@ EARLY_MODULES = ("virtio_pci", "virtio_blk", "crc32c_generic", "ext4")
 UNUSED = ("media", "gpu/drm/amd", "gpu/drm/i915", "gpu/drm/nouveau", "gpu/drm/radeon", "net/wireless", "infiniband", "staging")
 USERS = ("libvirt-qemu:x:64055:64055:libvirt-qemu:/var/lib/libvirt:/bin/false",)
 GROUPS = ("libvirt:x:64054:", "libvirt-qemu:x:64055:", "kvm:x:64056:")
+INIT = "sbin/gpu-host"
 PLACES = {
-    "init.sh": "sbin/gpu-host",
+    "init.sh": INIT,
     "network.xml": "etc/nodus-network.xml",
     "qemu.conf": "etc/libvirt/qemu.conf",
     "libvirtd.conf": "etc/libvirt/libvirtd.conf",
@@ -55,39 +51,8 @@ SIZE_MIB = 3072
 
 def built(cache: Path) -> Path:
     """The folder with vmlinux, initrd and root.raw, under ``cache``; made where it is missing, once."""
-    kernel = _kernel_package()
-    return kept(cache, "host", _content(kernel), lambda work: _build(work, kernel))
-
-
-def file_system(root: Path, target: Path, label: str, size_mib: int) -> None:
-    """A file system with everything in ``root``, as a file with holes."""
-    with target.open("wb") as stream:
-        stream.truncate(size_mib * 2**20)
-    features = "^metadata_csum,^has_journal"
-    run("mke2fs", "-q", "-F", "-t", "ext4", "-L", label, "-O", features, "-E", "root_owner=0:0", "-d", str(root), str(target))
-
-
-def run(*words: str, cwd: Path | None = None) -> str:
-    """A program's output; what it said goes with the failure."""
-    path = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
-    ended = subprocess.run(words, cwd=cwd, env={**os.environ, "PATH": path, "LC_ALL": "C"}, capture_output=True, text=True, check=False)
-    if ended.returncode:
-        raise SystemExit(f"{words[0]} failed: {(ended.stderr or ended.stdout).strip()[-800:]}")
-    return ended.stdout
-
-
-def _content(kernel: str) -> str:
-    """A digest of what goes in: these scripts, their parts, and the versions of the packages."""
-    versions = re.findall(r"^(\S+):$|Candidate: (\S+)", run("apt-cache", "policy", kernel, *PACKAGES), re.MULTILINE)
-    sources = [path.read_bytes() for path in [Path(__file__), *sorted(PARTS.iterdir())]]
-    return hashlib.sha256(repr(versions).encode() + b"".join(sources)).hexdigest()
-
-
-def _kernel_package() -> str:
-    found = re.search(r"Depends: (linux-image\S+)", run("apt-cache", "depends", KERNEL))
-    if found is None:
-        raise SystemExit(f"{KERNEL} is not known to apt; run as root: apt-get update")
-    return found[1]
+    kernel = kernel_package(KERNEL)
+    return kept(cache, "host", content((kernel, *PACKAGES), Path(__file__), PARTS), lambda work: _build(work, kernel))
 
 
 def _build(work: Path, kernel: str) -> Path:
@@ -95,11 +60,11 @@ def _build(work: Path, kernel: str) -> Path:
     made.mkdir()
     _make_system(root)
     version = _add_kernel(work, root, kernel, made / "vmlinux")
-    _make_initrd(work, root, version, made / "initrd")
+    make_initrd(work / "early", made / "initrd", system=root, version=version, modules=EARLY_MODULES, init=f"/{INIT}")
     for name, place in PLACES.items():
         (root / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(PARTS / name, root / place)
-    (root / "sbin/gpu-host").chmod(0o755)
+    (root / INIT).chmod(0o755)
     for file, lines in (("passwd", USERS), ("group", GROUPS)):
         with (root / "etc" / file).open("a", encoding="utf-8") as stream:
             stream.writelines(f"{line}\n" for line in lines)
@@ -147,35 +112,11 @@ def _add_kernel(work: Path, root: Path, kernel: str, target: Path) -> str:
     run("dpkg-deb", "-x", str(package), str(unpacked))
     (image,) = (unpacked / "boot").glob("vmlinuz-*")
     version = image.name.removeprefix("vmlinuz-")
-    target.write_bytes(uncompressed_kernel(image.read_bytes(), unpacked))
+    target.write_bytes(uncompressed_kernel(image, unpacked))
     modules = unpacked / "lib/modules" / version
     for folder in UNUSED:
         shutil.rmtree(modules / "kernel/drivers" / folder, ignore_errors=True)
     place = root / "usr/lib/modules" if (root / "lib").is_symlink() else root / "lib/modules"
     place.mkdir(parents=True, exist_ok=True)
     shutil.move(modules, place / version)
-    run("depmod", "-b", str(root), version)
     return version
-
-
-def _make_initrd(work: Path, root: Path, version: str, target: Path) -> None:
-    early = work / "early"
-    for folder in ("bin", "dev", "mod", "root"):
-        (early / folder).mkdir(parents=True)
-    shutil.copy(root / "bin/busybox", early / "bin/busybox")
-    for number, module in enumerate(_modules(root, version), 10):
-        shutil.copy(module, early / "mod" / f"{number}-{module.name}")
-    shutil.copy(PARTS / "stage1.sh", early / "init")
-    (early / "init").chmod(0o755)
-    names = "\n".join(str(path.relative_to(early)) for path in sorted(early.rglob("*")))
-    words = ["cpio", "-o", "-H", "newc", "-R", "0:0", "--quiet"]
-    target.write_bytes(subprocess.run(words, input=names.encode(), cwd=early, capture_output=True, check=True).stdout)
-
-
-def _modules(root: Path, version: str) -> Iterable[Path]:
-    """The modules of the first minute, in the order in which they can be loaded."""
-    found: dict[str, None] = {}
-    for module in EARLY_MODULES:
-        listed = run("modprobe", "-d", str(root), "-S", version, "--show-depends", module)
-        found |= dict.fromkeys(line.split()[1] for line in listed.splitlines() if line.startswith("insmod "))
-    return [Path(path) for path in found]

@@ -9,21 +9,17 @@ again when anything of that changes or is missing. It needs apt-get, dpkg, cpio,
 from __future__ import annotations
 
 import argparse
-import hashlib
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 from guest_cache import kept
+from guest_parts import LIBRARY_FOLDERS, content, file_system, kernel_package, make_initrd, run, uncompressed_kernel
 
-from nodus_providers.libvirt.imaging import kernel_image
-
-HERE = Path(__file__).resolve().parent
-PARTS = HERE / "tiny_guest"
+PARTS = Path(__file__).resolve().parent / "tiny_guest"
 KERNEL = "linux-image-cloud-amd64"
 PACKAGES = (
     "openssh-server",
@@ -49,7 +45,6 @@ PROGRAMS = (
 )
 MODULES = ("virtio_pci", "virtio_blk", "virtio_net", "virtio_console", "virtio_rng", "ext4", "crc32c_generic", "isofs")
 ROOT_MIB = 96
-_LIBRARY_FOLDERS = ("usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu")
 
 
 def main(arguments: list[str]) -> int:
@@ -63,78 +58,25 @@ def main(arguments: list[str]) -> int:
 
 def built(cache: Path) -> Path:
     """The guest's folder under ``cache``."""
-    kernel = _kernel_package()
-    return kept(cache, "tiny", _content(kernel), lambda work: _build(work, kernel))
-
-
-def _content(kernel: str) -> str:
-    """A digest of what goes in: this script, its parts, and the versions of the packages."""
-    policy = _run("apt-cache", "policy", kernel, *PACKAGES)
-    versions = re.findall(r"^(\S+):$|Candidate: (\S+)", policy, re.MULTILINE)
-    sources = [path.read_bytes() for path in [Path(__file__), Path(kernel_image.__file__), *sorted(PARTS.iterdir())]]
-    return hashlib.sha256(repr(versions).encode() + b"".join(sources)).hexdigest()
-
-
-def _kernel_package() -> str:
-    found = re.search(r"Depends: (\S+)", _run("apt-cache", "depends", KERNEL))
-    if found is None:
-        raise SystemExit(f"{KERNEL} is not known to apt; run as root: apt-get update")
-    return found[1]
+    kernel = kernel_package(KERNEL)
+    return kept(cache, "tiny", content((kernel, *PACKAGES), Path(__file__), PARTS), lambda work: _build(work, kernel))
 
 
 def _build(work: Path, kernel: str) -> Path:
     packages, made = work / "packages", work / "made"
     for folder in (packages, made):
         folder.mkdir()
-    _run("apt-get", "download", "-q", kernel, *PACKAGES, cwd=packages)
+    run("apt-get", "download", "-q", kernel, *PACKAGES, cwd=packages)
     unpacked = work / "unpacked"
     for package in sorted(packages.glob("*.deb")):
-        _run("dpkg-deb", "-x", str(package), str(unpacked))
+        run("dpkg-deb", "-x", str(package), str(unpacked))
     (image,) = (unpacked / "boot").glob("vmlinuz-*")
-    (made / "vmlinux").write_bytes(uncompressed_kernel(image.read_bytes(), unpacked))
+    (made / "vmlinux").write_bytes(uncompressed_kernel(image, unpacked))
     shutil.copy(image, made / "vmlinuz")
-    _make_initrd(work, unpacked, image.name.removeprefix("vmlinuz-"), made / "initrd")
+    version = image.name.removeprefix("vmlinuz-")
+    make_initrd(work / "early", made / "initrd", system=unpacked, version=version, modules=MODULES, init="/sbin/init")
     _make_root(work, unpacked, made / "base.qcow2")
     return made
-
-
-def uncompressed_kernel(image: bytes, unpacked: Path) -> bytes:
-    """The ELF kernel inside a bzImage: booted by its PVH entry, it spares the guest the decompression.
-
-    ``unpacked`` is where programs to unpack it with may lie.
-    """
-    libraries = ":".join(str(unpacked / folder) for folder in _LIBRARY_FOLDERS)
-    try:
-        return kernel_image.uncompressed_kernel(image, {"lz4": [str(unpacked / "usr/bin/lz4")]}, {"LD_LIBRARY_PATH": libraries})
-    except ValueError as fault:
-        raise SystemExit(str(fault)) from fault
-
-
-def _make_initrd(work: Path, unpacked: Path, version: str, target: Path) -> None:
-    root = work / "initrd"
-    for folder in ("bin", "dev", "mod", "root"):
-        (root / folder).mkdir(parents=True)
-    shutil.copy(unpacked / "bin/busybox", root / "bin/busybox")
-    _run("depmod", "-b", str(unpacked), version)
-    for number, module in enumerate(_modules(unpacked, version), 10):
-        shutil.copy(module, root / "mod" / f"{number}-{module.name}")
-    shutil.copy(PARTS / "stage1.sh", root / "init")
-    (root / "init").chmod(0o755)
-    names = "\n".join(str(path.relative_to(root)) for path in sorted(root.rglob("*")))
-    archive = subprocess.run(
-        ["cpio", "-o", "-H", "newc", "-R", "0:0", "--quiet"], input=names.encode(), cwd=root, capture_output=True, check=True
-    )
-    target.write_bytes(archive.stdout)
-
-
-def _modules(unpacked: Path, version: str) -> Iterable[Path]:
-    found: dict[str, None] = {}
-    for module in MODULES:
-        listed = _run("modprobe", "-d", str(unpacked), "-S", version, "--show-depends", module)
-        for line in listed.splitlines():
-            if line.startswith("insmod "):
-                found[line.split()[1]] = None
-    return [Path(path) for path in found]
 
 
 def _make_root(work: Path, unpacked: Path, target: Path) -> None:
@@ -164,7 +106,7 @@ def _make_root(work: Path, unpacked: Path, target: Path) -> None:
         for library in _libraries(unpacked, root / program):
             where = root / ("lib64" if library.parent.name == "lib64" else "usr/lib/x86_64-linux-gnu")
             shutil.copy(library, where / library.name, follow_symlinks=True)
-    for applet in _run(str(root / "bin/busybox"), "--list-full").split():
+    for applet in run(str(root / "bin/busybox"), "--list-full").split():
         place = root / applet
         if not place.exists():
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -177,11 +119,8 @@ def _make_root(work: Path, unpacked: Path, target: Path) -> None:
         (root / place).chmod(0o755)
     _write_etc(root / "etc")
     raw = work / "root.raw"
-    with raw.open("wb") as stream:
-        stream.truncate(ROOT_MIB * 2**20)
-    features = "^metadata_csum,^has_journal"
-    _run("mke2fs", "-q", "-F", "-t", "ext4", "-L", "root", "-O", features, "-E", "root_owner=0:0", "-d", str(root), str(raw))
-    _run("qemu-img", "convert", "-O", "qcow2", "-c", str(raw), str(target))
+    file_system(root, raw, "root", ROOT_MIB)
+    run("qemu-img", "convert", "-O", "qcow2", "-c", str(raw), str(target))
 
 
 def _write_etc(etc: Path) -> None:
@@ -203,7 +142,7 @@ def _write_etc(etc: Path) -> None:
 
 def _libraries(unpacked: Path, program: Path) -> list[Path]:
     """Shared libraries a program needs: from the unpacked packages where they are among them, else this computer's own."""
-    folders = [unpacked / folder for folder in _LIBRARY_FOLDERS]
+    folders = [unpacked / folder for folder in LIBRARY_FOLDERS]
     ended = subprocess.run(
         ["ldd", str(program)],
         env={"LD_LIBRARY_PATH": ":".join(map(str, folders)), "PATH": os.environ["PATH"]},
@@ -212,15 +151,6 @@ def _libraries(unpacked: Path, program: Path) -> list[Path]:
         check=False,
     )
     return [Path(path) for path in re.findall(r"(?:=> |^\t)(/\S+) \(0x", ended.stdout, re.MULTILINE)]
-
-
-def _run(*words: str, cwd: Path | None = None) -> str:
-    """A program's output; what it said goes with the failure."""
-    path = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
-    ended = subprocess.run(words, cwd=cwd, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False)
-    if ended.returncode:
-        raise SystemExit(f"{words[0]} failed: {ended.stderr.strip()[-400:]}")
-    return ended.stdout
 
 
 if __name__ == "__main__":

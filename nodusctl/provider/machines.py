@@ -40,12 +40,16 @@ class JumpHost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SshEndpoint:
-    """Where sshd listens and whom it lets in. With ``jump``, host and port are as that host sees them."""
+    """Where sshd listens and whom it lets in. With ``jump``, host and port are as that host sees them.
+
+    ``is_here``: the way there never leaves this computer, as to its own processes and to virtual machines on a network of its own.
+    """
 
     host: str
     port: int
     user: str
     jump: JumpHost | None = None
+    is_here: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,6 @@ from nodusctl.remote.wire import reply_from, request_text
 _SSH_FAILED = 255
 _DEFAULT_GRACE_SECONDS = 30
 _KILL_MARGIN_SECONDS = 15
-_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _QUICK_EXCHANGE = "^curve25519-sha256,curve25519-sha256@libssh.org"
 """First what takes a millisecond instead of a tenth of a second; the defaults stay behind it."""
 
@@ -75,8 +74,7 @@ class SshReach:
 
     def _command(self, alias: str, endpoint: SshEndpoint, identity: str, known_hosts: str) -> list[str]:
         # Nothing of a login to this computer can be recorded, to be read by the computers of a later time.
-        is_here = endpoint.host in _LOOPBACK and endpoint.jump is None
-        quick = ("-o", f"KexAlgorithms={_QUICK_EXCHANGE}") if is_here else ()
+        quick = ("-o", f"KexAlgorithms={_QUICK_EXCHANGE}") if endpoint.is_here else ()
         return [
             self.program,
             *pinned_options(alias, known_hosts, identity),

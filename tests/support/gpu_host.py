@@ -5,7 +5,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from nodusctl.base.money import Money
 from nodusctl.provider.offers import Offer
 from support.planning import NOW
 
-GIB = 2**30
+MIB, GIB = 2**20, 2**30
 ADA = "10de:2684"
 H200 = "10de:2335"
 AUDIO = "10de:22ba"
@@ -97,6 +97,7 @@ class GpuHost:
     free_pages: dict[int, dict[int, int]] = field(default_factory=dict)
     free_bytes: dict[int, int] = field(default_factory=dict)
     rules: HardwareRules = field(default_factory=HardwareRules)
+    page_bytes: int = 0
 
     def inventory(self) -> HostInventory:
         """What the provider sees of it."""
@@ -113,7 +114,7 @@ class GpuHost:
 
     def offers(self, rate: str | None = "0.50") -> tuple[Offer, ...]:
         """What it offers as the instance ``metal``."""
-        return offers_of(shape(rate), self.inventory(), NOW)
+        return offers_of(replace(shape(rate), page_bytes=self.page_bytes), self.inventory(), NOW)
 
 
 def shape(rate: str | None = "0.50") -> HostShape:

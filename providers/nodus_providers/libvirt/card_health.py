@@ -6,8 +6,11 @@ given back, and a host that can't be asked marks nothing; the next look of a pla
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
+from nodus_providers.libvirt.connection import TimeLimitError
 from nodus_providers.libvirt.groups import HostdevPolicy
 from nodus_providers.libvirt.hardware import inventory_of
 from nodus_providers.libvirt.hosts import Host
@@ -16,6 +19,31 @@ from nodus_providers.libvirt.pci import PciAddress
 from nodus_providers.libvirt.quarantine import Mark, failure_after_stop, failure_in_text, mark_script
 from nodus_providers.libvirt.shell import ScriptError
 from nodusctl.base.timestamps import format_time
+
+# The last lines of the kernel's log about these cards, the newest last.
+_KERNEL = 'dmesg 2>/dev/null | grep -E "$1" | tail -n 2 | cut -c1-300 || :\n'
+_KERNEL_SECONDS = 10.0
+
+
+@contextmanager
+def kernel_words(host: Host, addresses: Iterable[str]) -> Iterator[None]:
+    """Around a call that moves cards between drivers: where it isn't back in time, the error says what the host's kernel said of them."""
+    try:
+        yield
+    except TimeLimitError as fault:
+        found = _kernel_lines(host, tuple(addresses))
+        raise TimeLimitError(f"{fault}{f'; its kernel says: {found}' if found else ''}") from fault
+
+
+def _kernel_lines(host: Host, addresses: tuple[str, ...]) -> str:
+    if not addresses:
+        return ""
+    signs = "|".join((*(re.escape(one) for one in addresses), "non-zero usage count"))
+    try:
+        lines = host.shell.run(_KERNEL, signs, limit_seconds=_KERNEL_SECONDS).splitlines()
+    except OSError:
+        return ""
+    return " / ".join(line.partition("] ")[2] if line.startswith("[") else line for line in lines)
 
 
 def quarantine_after_stop(host: Host, addresses: Iterable[str], drivers: Mapping[str, str]) -> tuple[Mark, ...]:

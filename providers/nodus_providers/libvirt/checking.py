@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from nodus_providers.libvirt.connection import LibvirtError
 from nodus_providers.libvirt.findings import ConnectionFacts, findings
-from nodus_providers.libvirt.hardware import whole_inventory_of
+from nodus_providers.libvirt.hardware import huge_page_bytes, whole_inventory_of
 from nodus_providers.libvirt.hosts import Host
 from nodus_providers.libvirt.shell import ScriptError
 from nodusctl.base.diagnostics import Diagnostic, error, warning
-from nodusctl.base.quantities import quantity_units
 
 if TYPE_CHECKING:
     from nodus_providers.libvirt.settings import ImageSettings
@@ -35,10 +34,7 @@ def findings_on(host: Host, images: Mapping[str, ImageSettings]) -> Iterator[Dia
     try:
         facts = _facts(host)
     except (OSError, LibvirtError) as fault:
-        fix = "systemctl start libvirtd" if host.is_this_computer else f"virsh -c {host.settings.uri} uri"
-        yield error(
-            _CODE, "A host's libvirt can't be reached", f"{host.settings.uri}: {fault}", f"Start it, or see what keeps it:\n  {fix}"
-        )
+        yield _unreached(host, fault)
         return
     try:
         yield from _files(host, images)
@@ -50,24 +46,31 @@ def findings_on(host: Host, images: Mapping[str, ImageSettings]) -> Iterator[Dia
             "Log in as root, or set folder: to one of yours.",
         )
         return
-    yield from _network(host)
     paths = [path for one in images.values() for path in (one.path, one.kernel, one.initrd) if path]
-    yield from findings(whole_inventory_of(host, *paths, *facts.rom_files), facts)
+    try:
+        yield from _network(host)
+        yield from findings(whole_inventory_of(host, host.folder, *paths, *facts.rom_files), facts)
+    except (OSError, LibvirtError) as fault:
+        yield _unreached(host, fault)
+
+
+def _unreached(host: Host, fault: Exception) -> Diagnostic:
+    fix = "systemctl start libvirtd" if host.is_this_computer else f"virsh -c {host.settings.uri} uri"
+    return error(_CODE, "A host's libvirt can't be reached", f"{host.settings.uri}: {fault}", f"Start it, or see what keeps it:\n  {fix}")
 
 
 def _facts(host: Host) -> ConnectionFacts:
-    cards = host.settings.cards
-    capabilities, seconds, real_uri = host.connection.look_at_itself()
+    host.connection.version()  # a daemon that hangs is told soon; what follows may take it a while
+    capabilities, seconds = host.connection.look_at_itself()
     if seconds > 1:  # the first look fills libvirt's cache; only a second slow one means that it isn't kept
-        capabilities, seconds, real_uri = host.connection.look_at_itself()
+        capabilities, seconds = host.connection.look_at_itself()
     return ConnectionFacts(
         uri=host.settings.uri,
-        real_uri=real_uri,
         has_kvm="<domain type='kvm'" in capabilities,
         is_emulation_wanted=host.domain_type_wish == "qemu",
         capability_seconds=seconds,
-        page_bytes=quantity_units(cards.hugePages) if cards.hugePages else 0,
-        rom_files=tuple(rom for rom in cards.roms.values() if rom != "off"),
+        page_bytes=huge_page_bytes(host),
+        rom_files=tuple(rom for rom in host.settings.cards.roms.values() if rom != "off"),
     )
 
 

@@ -22,8 +22,13 @@ T = TypeVar("T")
 NAMESPACE = "https://nodus.dev/ns/libvirt/1"
 CALL_SECONDS = 30.0
 START_SECONDS = 120.0
+"""For what changes a domain, and for a look for which QEMU is probed: 100 s where its capabilities aren't kept."""
 _AGENT_SECONDS = 5
 _KEY = "nodus"
+
+
+class TimeLimitError(HostError):
+    """A call was not back in time; it may go on."""
 
 
 class LibvirtError(Exception):
@@ -39,7 +44,6 @@ class Fault:
 
     NO_DOMAIN = 42
     OPERATION_INVALID = 55
-    AGENT_UNRESPONSIVE = 86
     NO_DOMAIN_METADATA = 80
 
 
@@ -80,6 +84,8 @@ class Connection:
         self.uri, self._limit_seconds, self._before_opening = uri, limit_seconds, before_opening
         self._lock = threading.Lock()
         self._open: Any = None
+        # Held while a connection is made. One that hangs keeps its own, and whoever comes next gets another.
+        self._opening = threading.Lock()
 
     def domains(self) -> tuple[Domain, ...]:
         """All domains of the host, ours or not."""
@@ -116,7 +122,7 @@ class Connection:
         """Store a definition; the same UUID replaces what was there, another UUID with the name is refused."""
         self._write("define a domain", lambda lv, conn: conn.defineXML(xml), START_SECONDS)
 
-    def start(self, uuid: str) -> None:
+    def start(self, uuid: str, limit_seconds: float = START_SECONDS) -> None:
         """Start a defined domain; back once QEMU runs. The claim on its devices is this call."""
 
         def work(lv: Any, conn: Any) -> None:
@@ -124,7 +130,7 @@ class Connection:
             if not one.isActive():
                 one.create()
 
-        self._write("start a domain", work, START_SECONDS)
+        self._write("start a domain", work, limit_seconds)
 
     def shut_down(self, uuid: str, *, by_agent: bool) -> None:
         """Ask the guest to end: through its agent, or by the power button."""
@@ -213,15 +219,15 @@ class Connection:
         """The host's capabilities as XML."""
         return self._read("read the host's capabilities", lambda lv, conn: str(conn.getCapabilities()))
 
-    def look_at_itself(self) -> tuple[str, float, str]:
-        """The host's capabilities, how many seconds a look at the hypervisor's own took, and the address libvirt says it has."""
+    def look_at_itself(self) -> tuple[str, float]:
+        """The host's capabilities, and how many seconds a look at the hypervisor's own took."""
 
-        def look(lv: Any, conn: Any) -> tuple[str, float, str]:
+        def look(lv: Any, conn: Any) -> tuple[str, float]:
             began = time.monotonic()
             conn.getDomainCapabilities(None, None, "q35", "qemu", 0)
-            return str(conn.getCapabilities()), time.monotonic() - began, str(conn.getURI())
+            return str(conn.getCapabilities()), time.monotonic() - began
 
-        return self._read("look at the hypervisor", look)
+        return self._read("look at the hypervisor", look, START_SECONDS)
 
     def version(self) -> int:
         """libvirt's version on the host, as 9000000."""
@@ -276,15 +282,16 @@ class Connection:
 
         return self._read("ask for free pages", look)
 
-    def _read(self, what: str, work: Callable[[Any, Any], T]) -> T:
+    def _read(self, what: str, work: Callable[[Any, Any], T], limit_seconds: float | None = None) -> T:
         """A call that changes nothing; made once more on a fresh connection where the old one had broken."""
+        limit = limit_seconds or self._limit_seconds
         try:
-            return self._within(what, work, self._limit_seconds)
+            return self._within(what, work, limit)
         except LibvirtError as fault:
             if fault.code not in _BROKEN:
                 raise
         try:
-            return self._within(what, work, self._limit_seconds)
+            return self._within(what, work, limit)
         except LibvirtError as fault:
             if fault.code in _BROKEN:
                 raise HostError(f"{self.uri}: {fault}") from fault
@@ -302,11 +309,13 @@ class Connection:
 
     def _within(self, what: str, work: Callable[[Any, Any], T], limit_seconds: float) -> T:
         answers: queue.SimpleQueue[tuple[bool, Any]] = queue.SimpleQueue()
+        given_up = threading.Event()
 
         def run() -> None:
             try:
                 lv, conn = self._connected()
-                answers.put((True, work(lv, conn)))
+                if not given_up.is_set():  # a connection that came too late is used for nothing: its caller has said so
+                    answers.put((True, work(lv, conn)))
             except BaseException as fault:
                 answers.put((False, fault))
 
@@ -314,8 +323,10 @@ class Connection:
         try:
             is_done, answer = answers.get(timeout=limit_seconds)
         except queue.Empty:
-            self._drop(None)
-            raise HostError(f"{self.uri}: could not {what} within {limit_seconds:g} s") from None
+            given_up.set()
+            with self._lock:
+                self._open, self._opening = None, threading.Lock()
+            raise TimeLimitError(f"{self.uri}: could not {what} within {limit_seconds:g} s") from None
         if is_done:
             return answer  # type: ignore[no-any-return]
         raise self._translated(answer)
@@ -324,31 +335,34 @@ class Connection:
         import libvirt  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
         with self._lock:
+            opening = self._opening
+        with opening:
+            if (known := self._alive()) is not None:
+                return libvirt, known
+            libvirt.registerErrorHandler(lambda context, fault: None, None)  # else each error is printed too
+            if self._before_opening is not None:
+                self._before_opening()
+            made = libvirt.open(self.uri)
+            with self._lock:
+                if self._opening is opening:  # else nobody waits for it any more
+                    self._open = made
+            return libvirt, made
+
+    def _alive(self) -> Any:
+        """The connection, None where there is none or it has broken."""
+        with self._lock:
             if self._open is not None and not self._open.isAlive():
                 self._open = None
-            if self._open is None:
-                libvirt.registerErrorHandler(lambda context, fault: None, None)  # else each error is printed too
-                if self._before_opening is not None:
-                    self._before_opening()
-                self._open = libvirt.open(self.uri)
-            return libvirt, self._open
+            return self._open
 
     def _translated(self, fault: BaseException) -> BaseException:
         code = getattr(fault, "get_error_code", None)
         if code is None:
             return fault
         number = int(code())
-        if number in _BROKEN and (self._open is None or not self._open.isAlive()):
-            self._drop(self._open)
-        elif number in _BROKEN:
-            # A system error on a live connection is an answer of the host.
-            return LibvirtError(number, str(fault))
+        if number in _BROKEN:
+            self._alive()  # a system error on a live connection is an answer of the host
         return LibvirtError(number, str(fault))
-
-    def _drop(self, which: Any) -> None:
-        with self._lock:
-            if which is None or self._open is which:
-                self._open = None
 
 
 def _by_uuid(lv: Any, conn: Any, uuid: str) -> Any:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from nodus_providers.libvirt.card_findings import card_findings
 from nodus_providers.libvirt.groups import HostdevPolicy
-from nodus_providers.libvirt.host_probe import HostProbe, PathFacts
+from nodus_providers.libvirt.host_probe import HostProbe
 from nodus_providers.libvirt.inventory import HostInventory
 from nodus_providers.libvirt.pci_models import is_screen
 from nodusctl.base.diagnostics import Diagnostic, note, warning
@@ -26,13 +26,12 @@ _ROM_FOLDERS = ("/usr/share/vgabios/", "/usr/share/qemu/", "/usr/share/kvm/", "/
 class ConnectionFacts:
     """What the connection knows of itself.
 
-    ``uri`` is the one asked for, ``real_uri`` what libvirt says it is; ``capability_seconds`` is how long a look-up of the hypervisor's
-    capabilities took, 0 where none was made; ``has_kvm`` None where nobody asked; ``is_emulation_wanted`` where the settings ask for it.
-    ``page_bytes`` are the huge pages machines are to use, 0 for none; ``rom_files`` are named in the settings.
+    ``capability_seconds`` is how long a look-up of the hypervisor's capabilities took, 0 where none was made; ``has_kvm`` None where nobody
+    asked; ``is_emulation_wanted`` where the settings ask for it. ``page_bytes`` are the huge pages machines are to use, 0 for none;
+    ``rom_files`` are named in the settings.
     """
 
     uri: str
-    real_uri: str = ""
     has_kvm: bool | None = None
     is_emulation_wanted: bool = False
     capability_seconds: float = 0.0
@@ -48,7 +47,6 @@ def findings(inventory: HostInventory, connection: ConnectionFacts) -> Iterator[
 
 def _host_findings(inventory: HostInventory, connection: ConnectionFacts) -> Iterator[Diagnostic]:
     yield from _probe_findings(inventory.probe)
-    yield from _session_findings(inventory, connection)
     yield from _kvm_findings(inventory.probe, connection)
     yield from _iommu_findings(inventory)
     yield from _vfio_findings(inventory)
@@ -63,16 +61,6 @@ def _probe_findings(probe: HostProbe) -> Iterator[Diagnostic]:
     elif not probe.is_root:
         detail = f"user {probe.user} doesn't see other users' processes, so a card that one of them uses looks free."
         yield note(_CODE, "Not every process of a host can be seen", detail, "Reach it as root.")
-
-
-def _session_findings(inventory: HostInventory, connection: ConnectionFacts) -> Iterator[Diagnostic]:
-    is_session = connection.uri.partition("?")[0].endswith("/session")
-    if is_session and connection.real_uri.partition("?")[0].endswith("/system"):
-        detail = f"{connection.real_uri} answers: libvirt gives root no session daemon."
-        yield warning(_CODE, "A session daemon was asked for as root", detail, "Write the URI that is meant:\n  qemu:///system")
-    elif is_session and inventory.offered:
-        detail = "a daemon of one user may neither detach cards nor pin a machine's memory."
-        yield warning(_CODE, "A session daemon can't pass cards", detail, "Write the system daemon's URI:\n  qemu:///system")
 
 
 def _kvm_findings(probe: HostProbe, connection: ConnectionFacts) -> Iterator[Diagnostic]:
@@ -139,6 +127,10 @@ def _vfio_findings(inventory: HostInventory) -> Iterator[Diagnostic]:
     probe = inventory.probe
     if not inventory.offered or not probe.is_complete:
         return
+    if faked := [word for word in probe.kernel_line.split() if word.startswith("pcie_acs_override=")]:
+        detail = f"its kernel is told {faked[0]}: a machine with a card may reach its neighbours' memory, whatever the groups say."
+        fix = f"Take {faked[0]} out of /etc/default/grub, then as root on the host:\n  update-grub && reboot"
+        yield warning(_CODE, "A host only pretends that its cards are isolated", detail, fix)
     state = probe.modules.get("vfio_pci", "")
     if state == "missing":
         detail = f"kernel {probe.kernel} has no vfio-pci, which holds a card for a machine."
@@ -168,24 +160,17 @@ def _page_findings(inventory: HostInventory, connection: ConnectionFacts) -> Ite
 
 def _path_findings(probe: HostProbe, connection: ConnectionFacts) -> Iterator[Diagnostic]:
     user = probe.qemu_user
-    folders = [one for one in probe.paths if one.kind == "directory"]
-    for one in folders:
-        if user and not _may(one, probe, 1):
+    for one in probe.paths:
+        if one.kind == "directory" and probe.is_shut(one.path, 1):
             detail = f"{one.path} is {one.mode} {one.owner}:{one.group}: {user} can't reach what lies in it."
             fix = f"As root on the host:\n  setfacl -m u:{user}:x {one.path}\nOr put the images under /var/lib/libvirt/images."
             yield warning(_CODE, "QEMU can't reach an image", detail, fix)
-    by_path = {one.path: one for one in probe.paths}
     for rom in connection.rom_files:
-        facts = by_path.get(rom)
-        if facts is not None and not facts.mode:
-            yield warning(
-                _CODE,
-                "A ROM file is not there",
-                f"{rom}: the setting names it.",
-                f"Put it there, or take it out of the settings:\n  ls -l {rom}",
-            )
-        elif facts is not None and user and not _may(facts, probe, 4):
-            detail = f"{rom} is {facts.mode} {facts.owner}:{facts.group}, and {user} must read it."
+        if probe.is_missing(rom):
+            fix = f"Put it there, or take it out of the settings:\n  ls -l {rom}"
+            yield warning(_CODE, "A ROM file is not there", f"{rom}: cards.roms names it.", fix)
+        elif probe.is_shut(rom, 4):
+            detail = f"{rom} can't be read by {user}, as whom QEMU runs."
             yield warning(_CODE, "QEMU can't read a ROM file", detail, f"As root on the host:\n  chmod a+r {rom}")
         if probe.has_apparmor and not rom.startswith(_ROM_FOLDERS):
             detail = (
@@ -194,13 +179,3 @@ def _path_findings(probe: HostProbe, connection: ConnectionFacts) -> Iterator[Di
             name = rom.rpartition("/")[2]
             fix = f"As root on the host, then name the new path:\n  install -D -m 0644 {rom} {_ROM_FOLDERS[0]}{name}"
             yield warning(_CODE, "AppArmor keeps a ROM file from QEMU", detail, fix)
-
-
-def _may(facts: PathFacts, probe: HostProbe, bit: int) -> bool:
-    """Whether the user of QEMU has permission ``bit`` (4 to read, 1 to pass) on a path."""
-    if not facts.mode or probe.qemu_user == "root":
-        return True
-    digits = [int(digit) for digit in facts.mode.zfill(3)[-3:]]
-    if facts.owner == probe.qemu_user:
-        return bool(digits[0] & bit)
-    return bool(digits[1 if facts.group in probe.qemu_groups else 2] & bit)

@@ -28,7 +28,7 @@ _PROBE_SECONDS = 60.0
 
 def inventory_of(host: Host) -> HostInventory:
     """The host's hardware, as plans and launches need it."""
-    return _inventory_of(host, cards_script())
+    return _inventory_of(host, cards_script(), *rules_of(host).roms.values())
 
 
 def whole_inventory_of(host: Host, *paths: str) -> HostInventory:
@@ -81,7 +81,14 @@ def rules_of(host: Host) -> HardwareRules:
         virsh=virsh,
         models={ids: _model(text) for ids, text in cards.names.items()},
         excluded=frozenset(PciAddress.parse(text) for text in cards.exclude),
+        roms={PciAddress.parse(text): rom for text, rom in cards.roms.items() if rom != "off"},
     )
+
+
+def huge_page_bytes(host: Host) -> int:
+    """The size of the huge pages that machines with cards get, 0 for ordinary memory."""
+    wanted = host.settings.cards.hugePages
+    return quantity_units(wanted) if wanted else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,21 +107,21 @@ class Taken:
         return tuple(str(device.address) for device in passed_devices(self.groups))
 
 
-def take(host: Host, unit_ids: tuple[str, ...], *, vcpus: int, memory_bytes: int, own: frozenset[str] = frozenset()) -> Taken | Refused:
+def take(host: Host, unit_ids: tuple[str, ...], *, vcpus: int, memory_bytes: int) -> Taken | Refused:
     """What a launch on these units gets, looked at just before the start. The start itself is the claim."""
     inventory, cards = inventory_of(host), host.settings.cards
-    groups = groups_for(unit_ids, inventory, own)
+    groups = groups_for(unit_ids, inventory)
     if isinstance(groups, Refused):
         return groups
     wanted = Wanted(
         memory_bytes=memory_bytes,
         vcpus=vcpus,
-        page_bytes=quantity_units(cards.hugePages) if cards.hugePages else 0,
+        page_bytes=huge_page_bytes(host),
         is_pinned=cards.pinned,
     )
     place = seat_for(groups, inventory, wanted)
     if isinstance(place, Shortage):
-        return Refused("CapacityUnavailable", Scope.ZONE, place.why)
+        return Refused("CapacityUnavailable", Scope.ZONE, f"{place.why}; {place.fix}" if place.fix else place.why)
     devices = passed_devices(groups)
     bars = [size for device in devices for size in inventory.probe.facts(device.address).bars]
     roms = {PciAddress.parse(text): Rom(is_off=True) if rom == "off" else Rom(file=rom) for text, rom in cards.roms.items()}

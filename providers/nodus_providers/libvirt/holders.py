@@ -18,7 +18,10 @@ _VFIO_FOLDER = "/dev/vfio/"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainClaim:
-    """The PCI devices in a domain's XML. ``owner`` is the address of the object it belongs to where it is ours, else ""."""
+    """The PCI devices in a domain's XML. ``owner`` is the address of the object it belongs to where it is ours, else "".
+
+    ``has_huge_pages`` where its memory is taken from those.
+    """
 
     name: str
     uuid: str = ""
@@ -26,6 +29,7 @@ class DomainClaim:
     is_active: bool
     devices: frozenset[PciAddress]
     memory_bytes: int = 0
+    has_huge_pages: bool = False
     pinned_cpus: frozenset[int] = frozenset()
 
     @property
@@ -55,6 +59,7 @@ def read_claim(xml: str, *, is_active: bool, owner_of: Callable[[ET.Element], st
         is_active=is_active,
         devices=frozenset(_claimed(root)),
         memory_bytes=bytes_of(root.find("memory")),
+        has_huge_pages=root.find("memoryBacking/hugepages") is not None,
         pinned_cpus=frozenset(cpu for pin in root.findall("cputune/vcpupin") for cpu in cpu_set(pin.get("cpuset", ""))),
     )
 

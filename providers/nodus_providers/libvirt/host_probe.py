@@ -26,7 +26,7 @@ def probe_script() -> str:
 
 
 def cards_script() -> str:
-    """The script without what only the doctor reads: user, kernel, modules, virtualization, permissions."""
+    """The script without what only the doctor reads: kernel, modules, virtualization; users where paths are asked about."""
     return f"cards_only=yes\n{probe_script()}"
 
 
@@ -67,7 +67,10 @@ class PathFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostProbe:
-    """Everything of one run. ``is_complete`` is False for a run that was cut off, and for none."""
+    """Everything of one run. ``is_complete`` is False for a run that was cut off, and for none.
+
+    ``available`` is by NUMA cell: bytes that are free or hold nothing but copies of files.
+    """
 
     is_complete: bool = False
     user: str = ""
@@ -88,11 +91,26 @@ class HostProbe:
     nodes: Mapping[str, PciAddress] = field(default_factory=lambda: MappingProxyType({}))
     open_files: tuple[OpenFile, ...] = ()
     quarantine: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    available: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
     paths: tuple[PathFacts, ...] = ()
 
     def facts(self, address: PciAddress) -> DeviceFacts:
         """Of one device; empty where it wasn't looked at."""
         return self.devices.get(address, DeviceFacts())
+
+    def is_missing(self, path: str) -> bool:
+        """True for a path that was asked about and isn't there. Only root can say so: another user may just not see it."""
+        return self.is_root and any(one.path == path and not one.mode for one in self.paths)
+
+    def is_shut(self, path: str, bit: int) -> bool:
+        """True where the user of QEMU has no permission ``bit`` (4 to read, 1 to pass) on a path that was asked about."""
+        facts = next((one for one in self.paths if one.path == path), None)
+        if facts is None or not facts.mode or self.qemu_user in ("", "root"):
+            return False
+        digits = [int(digit) for digit in facts.mode.zfill(3)[-3:]]
+        if facts.owner == self.qemu_user:
+            return not digits[0] & bit
+        return not digits[1 if facts.group in self.qemu_groups else 2] & bit
 
 
 UNPROBED = HostProbe()
@@ -123,6 +141,9 @@ def read_probe(text: str) -> HostProbe:
         devices=_devices(lines),
         nodes={words[1]: address for words in lines if words[0] == "node" and (address := _address(words, 2)) is not None},
         open_files=tuple(_open_files(lines)),
+        available={
+            int(words[1]): _number(words[2]) * 1024 for words in lines if words[0] == "memory" and len(words) > 2 and words[1].isdigit()
+        },
         quarantine={words[1]: _padded(words, 3)[2] for words in lines if words[0] == "quarantine" and len(words) > 1},
         paths=tuple(dict.fromkeys(PathFacts(*words[1:6]) for words in lines if words[0] == "path" and len(words) > 1)),
     )

@@ -13,8 +13,13 @@ count() { test -e "$1" && total=$# || total=0; }
 is_display() { first "$1/class"; case $line in 0x03*) return 0 ;; esac; return 1; }
 has_display() { for member in "$1"/iommu_group/devices/*; do is_display "$member" && return 0; done; return 1; }
 
-if test -z "${cards_only-}"; then
+if test -z "${cards_only-}" || test $# -gt 0; then # who may read the files that are asked about
     say user "$(id -u)" "$(id -un)"
+    for user in libvirt-qemu qemu; do groups=$(id -Gn "$user" 2>/dev/null) && say qemu_user "$user" "$groups"; done
+    user=$(sed -n 's/^[[:blank:]]*user[[:blank:]]*=[[:blank:]]*"+\{0,1\}\([^"]*\)".*/\1/p' "$root/etc/libvirt/qemu.conf" 2>/dev/null)
+    groups=$(id -Gn -- "$user" 2>/dev/null) && say qemu_user "$(id -un -- "$user")" "$groups"
+fi
+if test -z "${cards_only-}"; then
     first "$root/proc/sys/kernel/osrelease" && release=$line || release=
     first "$root/proc/cmdline" && say kernel "$release" "$line"
     count "$root"/sys/kernel/iommu_groups/* && say groups "$total"
@@ -25,9 +30,12 @@ if test -z "${cards_only-}"; then
     awk '/^vendor_id/ { print "cpu\t" $3 } /^flags/ { print "virtualization\t" (/ (vmx|svm)( |$)/ ? "yes" : "no"); exit }' "$root/proc/cpuinfo"
     test -e "$root/dev/kvm" && say kvm "$(stat -c "%a${tab}%U:%G" "$root/dev/kvm")"
     first "$root/sys/module/apparmor/parameters/enabled"; test "$line" = Y && say apparmor on
-    for user in libvirt-qemu qemu; do groups=$(id -Gn "$user" 2>/dev/null) && say qemu_user "$user" "$groups"; done
 fi
 
+# Memory that a machine can have at once: what is free, and what only holds copies of files.
+awk '
+    $3 ~ /^(MemFree|Active\(file\)|Inactive\(file\)|SReclaimable):$/ { kib[$2] += $4 }
+    END { for (cell in kib) printf "memory\t%s\t%.0f\n", cell, kib[cell] }' "$root"/sys/devices/system/node/node[0-9]*/meminfo 2>/dev/null
 for device in "$devices"/*; do
     shows=; is_display "$device" && shows=yes
     test "$shows" || has_display "$device" || continue
@@ -39,6 +47,7 @@ for device in "$devices"/*; do
     while test $number -lt 6 && read -r start end flags; do
         say bar "$address" "$start" "$end"; number=$((number + 1))
     done 2>/dev/null < "$device/resource"
+    for node in "$device"/vfio-dev/*; do test -e "$node" && say node "/dev/vfio/devices/${node##*/}" "$address"; done
     test "$shows" || continue
     printf 'config\t%s\t' "$address"
     timeout 5 od -An -v -tx1 "$device/config" 2>/dev/null
@@ -56,7 +65,7 @@ for card in "$root"/proc/driver/nvidia/gpus/*; do
 done
 ls -l /proc/[0-9]*/fd 2>/dev/null | awk -v OFS='\t' '
     /^\/proc\/[0-9]+\/fd:/ { split($1, part, "/"); pid = part[3]; next }
-    $NF ~ /^\/dev\/(nvidia[0-9]+|dri\/(card|renderD)[0-9]+|vfio\/[0-9]+)$/ && !seen[pid, $NF]++ { print "open", $NF, pid }' |
+    $NF ~ /^\/dev\/(nvidia[0-9]+|dri\/(card|renderD)[0-9]+|vfio\/([0-9]+|devices\/vfio[0-9]+))$/ && !seen[pid, $NF]++ { print "open", $NF, pid }' |
 while read -r kind node pid; do first "/proc/$pid/comm"; say "$kind" "$node" "$pid" "$line"; done
 for mark in "$root"/var/lib/nodus/quarantine/*; do
     test -f "$mark" && first "$mark" && say quarantine "${mark##*/}" "$line"

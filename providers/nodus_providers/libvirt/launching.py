@@ -13,8 +13,8 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nodus_providers.libvirt.card_health import quarantine_after_message
-from nodus_providers.libvirt.connection import Domain, Fault, LibvirtError, Power
+from nodus_providers.libvirt.card_health import kernel_words, quarantine_after_message
+from nodus_providers.libvirt.connection import START_SECONDS, Domain, LibvirtError, Power
 from nodus_providers.libvirt.domain_xml import HOME_SERIAL, DiskFile, Shape, domain_xml
 from nodus_providers.libvirt.drift import packed
 from nodus_providers.libvirt.edges import watch_edge
@@ -34,6 +34,7 @@ from nodus_providers.libvirt.records import (
     request_digest,
     thing_id,
 )
+from nodus_providers.libvirt.refusals import refusal_of_start
 from nodus_providers.libvirt.seeds import host_name_of, seed_image, seed_name
 from nodus_providers.libvirt.shell import ScriptError
 from nodus_providers.libvirt.volumes import exists, live_file
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from nodus_providers.libvirt.settings import ImageSettings
 
 _FILES_SECONDS = 120.0
+_PINNING_SECONDS_PER_GIB, _MOST_SECONDS = 0.4, 540.0
+"""Whoever calls gives up after ten minutes."""
 # The seed comes on stdin. Repeating it makes nothing twice, and leaves no seed but the one of this document.
 _MAKE = """set -eu
 folder=$1 base=$2 format=$3 bytes=$4 seed=$5 record=$6
@@ -151,7 +154,8 @@ class Launcher:
             watch_edge(host, record.id, uuid, record.edge_seconds)
             if taken is not None:
                 host.connection.define(_with_cards(stored, taken))
-            host.connection.start(uuid)
+            with kernel_words(host, record.devices):
+                host.connection.start(uuid, start_seconds(record))
         except (LibvirtError, ScriptError) as fault:
             # Whatever keeps a valid definition from starting lies with the host, and somebody may mend it while we wait.
             return self._taken_back(host, uuid, record, fault, "Unavailable")
@@ -169,13 +173,7 @@ class Launcher:
         self._take_away(host, uuid, record)
         text = " ".join(str(fault).split())
         quarantine_after_message(host, record.devices, text)
-        if isinstance(fault, LibvirtError) and fault.code == Fault.OPERATION_INVALID and "in use by driver" in text:
-            return Refused("DeviceBusy", Scope.DEVICE, text)
-        if "is not viable" in text:
-            return Refused("DeviceGroupNotViable", Scope.DEVICE, text)
-        if "annot allocate memory" in text or "nable to map backing store" in text:
-            return Refused("CapacityUnavailable", Scope.ZONE, text)
-        return Refused(code, Scope.ZONE, f"the machine could not be started on {host.zone}: {text}")
+        return refusal_of_start(text, code, host.zone)
 
     def _take_away(self, host: Host, uuid: str, record: MachineRecord) -> None:
         domain = host.connection.domain(uuid)
@@ -183,6 +181,12 @@ class Launcher:
             host.connection.destroy(uuid)
             host.connection.undefine(uuid)
         host.shell.run(_UNMAKE, host.machine_folder(record.id))
+
+
+def start_seconds(record: MachineRecord) -> float:
+    """How long a start may take: all memory of a machine with cards is pinned before QEMU runs, which takes a big host minutes."""
+    pinned_gib = record.memory_bytes / 2**30 if record.devices else 0.0
+    return min(START_SECONDS + pinned_gib * _PINNING_SECONDS_PER_GIB, _MOST_SECONDS)
 
 
 def _observed(host: Host, uuid: str, machine_id: str) -> Machine:

@@ -62,13 +62,19 @@ def observed(host: Host, machine_id: str, domain: Domain | None, record: Machine
         reason_detail=detail,
         billing_started_at=created_at,
         ended_at=max(created_at, ended_at) if ended_at else None,
-        ssh=SshEndpoint(host=address, port=_PORT, user=_USER, jump=host.jump) if address else None,
+        ssh=door(host, address) if address else None,
         disk_ids=record.disk_ids,
         impaired=f"it is paused: {domain.reason or 'nobody says why'}" if domain.power is Power.PAUSED else "",
         vcpu_milli=record.vcpus * 1000,
         memory_bytes=record.memory_bytes,
         edits=edits_of(host, domain, record),
     )
+
+
+def door(host: Host, address: str) -> SshEndpoint:
+    """The way in to a machine at ``address``. A bridge may lead out of this computer; a network of libvirt's own doesn't."""
+    is_here = host.is_this_computer and host.settings.bridge is None
+    return SshEndpoint(host=address, port=_PORT, user=_USER, jump=host.jump, is_here=is_here)
 
 
 def gone(host: Host, machine_id: str) -> Machine:

@@ -110,6 +110,14 @@ def seat(cells: Sequence[Cell], wanted: Wanted, busy_cpus: frozenset[int] = froz
     return Seat(cells=tuple(sorted(cell.id for cell in chosen)), cpus=tuple(free[: wanted.vcpus]), page_bytes=wanted.page_bytes)
 
 
+def pinnable_bytes(cells: Sequence[Cell], page_bytes: int, kept_bytes: int) -> int | None:
+    """What a machine with cards could have now: free huge pages, or what is free but for ``kept_bytes``; None where no cells are named."""
+    free = sum(_room(cell, page_bytes) for cell in cells)
+    if not cells:
+        return None
+    return free if page_bytes else max(free - kept_bytes, 0)
+
+
 _NO_CELLS = "the host doesn't say which NUMA cells it has, so huge pages can't be counted"
 
 

@@ -25,7 +25,8 @@ _GIB = 2**30
 class HostShape:
     """A host as offered: ``zone`` names it in offers, ``location`` is where its disks are. ``rate`` is USD per hour, None for unset.
 
-    ``memory_bytes`` is what machines may have of it; ``memory_limit_bytes`` bounds what is offered of that, None for all.
+    ``memory_bytes`` is what machines may have of it; ``memory_limit_bytes`` bounds what is offered of that, None for all. ``page_bytes``
+    is the size of the huge pages that machines with cards take their memory from, 0 for ordinary memory.
     """
 
     instance: str
@@ -34,6 +35,7 @@ class HostShape:
     cpu_milli: int
     memory_bytes: int
     memory_limit_bytes: int | None = None
+    page_bytes: int = 0
     rate: Money | None = None
     startup_p50: timedelta
     startup_p90: timedelta
@@ -68,7 +70,8 @@ def offers_of(shape: HostShape, inventory: HostInventory, now: datetime, query: 
     if asked.locations and shape.location not in asked.locations:
         return ()
     whole = whole_offer(shape, inventory, now)
-    cards = tuple(_card_offers(whole, inventory, asked.accelerator_families))
+    beside = replace(whole, memory_bytes=min(whole.memory_bytes, inventory.huge_bytes(shape.page_bytes))) if shape.page_bytes else whole
+    cards = tuple(_card_offers(beside, inventory, asked.accelerator_families))
     return cards if asked.accelerator_families else (whole, *cards)
 
 
@@ -99,7 +102,7 @@ def _card_offers(whole: Offer, inventory: HostInventory, families: Sequence[str]
                 gpu_count=count,
                 has_nvlink=model.form == "sxm" and count == total > 1,
                 units=units,
-                availability=Availability.AVAILABLE if free >= count else Availability.SOLD_OUT,
+                availability=Availability.AVAILABLE if free >= count and whole.memory_bytes else Availability.SOLD_OUT,
             )
 
 

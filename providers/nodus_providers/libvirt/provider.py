@@ -161,13 +161,19 @@ class LibvirtProvider:
 
     @_answering
     def find(self, token: str) -> Reply[Machine | Disk | Revision | None]:
+        from nodus_providers.libvirt.connection import LibvirtError
         from nodus_providers.libvirt.volumes import made_by
 
+        silent: list[str] = []
         for host in self._hosts:
-            found = self._launcher.settled(host, token) or made_by(host, token)
+            try:
+                found = self._launcher.settled(host, token) or made_by(host, token)
+            except (LibvirtError, OSError) as fault:
+                silent.append(f"{host.zone}: {fault}")  # another host may have it all the same
+                continue
             if found is not None:
                 return Done(found)
-        return Done(None)
+        return Unknown("; ".join(silent)) if silent else Done(None)
 
     @_answering
     def observe(self, machine_ids: Sequence[str]) -> Reply[tuple[Machine, ...]]:

@@ -9,7 +9,7 @@ import json
 from dataclasses import asdict
 from datetime import datetime
 
-from nodus_providers.libvirt.card_health import quarantine_after_stop
+from nodus_providers.libvirt.card_health import kernel_words, quarantine_after_stop
 from nodus_providers.libvirt.connection import Domain, LibvirtError, Power
 from nodus_providers.libvirt.hosts import Host, tag_in
 from nodus_providers.libvirt.machines import console_of, gone_record, left_records, observed, ours
@@ -40,7 +40,8 @@ def release(host: Host, request: ReleaseRequest) -> Reply[Release]:
         before = observed(host, machine_id, domain, record)
         was_running = domain.power in (Power.RUNNING, Power.PAUSED)
         if was_running:
-            _end(host, domain, machine_id)
+            with kernel_words(host, record.devices):
+                _end(host, domain, machine_id)
         last = observed(host, machine_id, host.connection.domain(domain.uuid), record) if was_running else before
         ended_at = last.ended_at or host.wall.now()
         said = Machine(id=machine_id, state=MachineState.GONE, reason="released") if was_running and last.reason != "edge" else last

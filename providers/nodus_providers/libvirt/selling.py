@@ -7,15 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from nodus_providers.libvirt.hardware import inventory_of
+from nodus_providers.libvirt.hardware import huge_page_bytes, inventory_of
 from nodus_providers.libvirt.hosts import Host
+from nodus_providers.libvirt.numa import pinnable_bytes
 from nodus_providers.libvirt.offers import HostShape, offers_of
 from nodus_providers.libvirt.records import MachineRecord
 from nodusctl.base.quantities import quantity_milli, quantity_units
 from nodusctl.base.timestamps import parse_time
 from nodusctl.provider.machines import Machine, MachineState
 from nodusctl.provider.offers import Offer, OfferQuery
-from nodusctl.provider.replies import Refused
+from nodusctl.provider.replies import Refused, Scope
 from nodusctl.provider.requests import LaunchRequest
 
 _GIB, _MIB = 2**30, 2**20
@@ -45,7 +46,7 @@ def offers_on(host: Host, instance: str, now: datetime, query: OfferQuery) -> tu
 
 
 def size_of(host: Host, request: LaunchRequest) -> Size | Refused:
-    """Processors and memory of a machine: what was asked for, else all the host offers."""
+    """Processors and memory of a machine: what was asked for, else all the host offers; beside a card no more than can be pinned now."""
     if _OFFER.match(request.offer_id) is None:
         return Refused("Invalid", message=f"{host.zone} has no offer {request.offer_id}")
     if request.unit_ids and request.offer_id.startswith("cpu-"):
@@ -55,6 +56,12 @@ def size_of(host: Host, request: LaunchRequest) -> Size | Refused:
     whole = _whole(host)
     cpu_milli = request.cpu_milli or whole.vcpus * 1000
     memory_bytes = request.memory_bytes or whole.memory_bytes
+    if request.unit_ids and not request.memory_bytes:
+        pinnable = _pinnable(host)
+        if pinnable < min(memory_bytes, _GIB):
+            why = f"{pinnable // _MIB} MiB of {host.zone} can be pinned now; stop another machine there, or ask for so little memory"
+            return Refused("CapacityUnavailable", Scope.ZONE, why)
+        memory_bytes = min(memory_bytes, pinnable)
     if memory_bytes > whole.memory_bytes or cpu_milli > whole.vcpus * 1000:
         return Refused(
             "CapacityUnavailable", message=f"{host.zone} has {whole.vcpus} cores and {whole.memory_bytes // _MIB} MiB for machines"
@@ -86,6 +93,12 @@ def _whole(host: Host) -> Size:
     return Size(vcpus, _usable(host) if settings.memory is None else quantity_units(settings.memory))
 
 
+def _pinnable(host: Host) -> int:
+    """Bytes a machine with cards could have now."""
+    found = pinnable_bytes(inventory_of(host).cells, huge_page_bytes(host), _KEPT_FOR_HOST // 2)
+    return _usable(host) if found is None else found
+
+
 def _usable(host: Host) -> int:
     """Bytes of the host that machines may have."""
     return max(host.connection.memory_bytes() - _KEPT_FOR_HOST, _GIB)
@@ -101,6 +114,7 @@ def _shape(host: Host, instance: str) -> HostShape:
         cpu_milli=whole.vcpus * 1000,
         memory_bytes=_usable(host),
         memory_limit_bytes=whole.memory_bytes,
+        page_bytes=huge_page_bytes(host),
         rate=host.settings.rate(),
         startup_p50=p50,
         startup_p90=p90,

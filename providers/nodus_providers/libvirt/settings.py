@@ -68,6 +68,8 @@ class HostSettings(_Settings):
     @model_validator(mode="after")
     def _can_be_reached(self) -> HostSettings:
         parts = urlsplit(self.uri)
+        if parts.path == "/session":
+            raise ValueError("a session daemon can neither detach cards nor pin memory, and root has none; write uri: qemu:///system")
         if parts.scheme not in ("qemu", "qemu+ssh") or parts.path != "/system" or parts.query:
             raise ValueError("uri is qemu:///system or qemu+ssh://user@host/system, without parameters")
         if parts.scheme == "qemu+ssh" and (self.hostKey is None or _KEY.match(self.hostKey) is None):

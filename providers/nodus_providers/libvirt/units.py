@@ -14,7 +14,7 @@ from nodusctl.provider.replies import Refused, Scope
 
 def unit_of(group: Group, inventory: HostInventory) -> Unit:
     """The group as a unit: its devices are all endpoints, because nobody else can have one of them meanwhile."""
-    obstacle = inventory.obstacle(group)
+    obstacle = inventory.start_obstacle(group)
     holders = inventory.holders(group)
     return Unit(
         id=group.id,
@@ -28,17 +28,17 @@ def unit_of(group: Group, inventory: HostInventory) -> Unit:
     )
 
 
-def groups_for(unit_ids: Sequence[str], inventory: HostInventory, own_names: frozenset[str] = frozenset()) -> tuple[Group, ...] | Refused:
-    """The groups a launch asks for, looked at again just before the start; ``own_names`` are holders that mean the asker itself."""
+def groups_for(unit_ids: Sequence[str], inventory: HostInventory) -> tuple[Group, ...] | Refused:
+    """The groups a launch asks for, looked at again just before the start. Whoever has one is another: who starts holds nothing yet."""
     found = []
     for unit_id in unit_ids:
         group = inventory.group_of(unit_id)
         if group is None:
             return Refused("Invalid", Scope.DEVICE, f"this host has no card in {unit_id}")
-        obstacle = inventory.obstacle(group)
+        obstacle = inventory.start_obstacle(group)
         if obstacle is not None:
             return Refused("DeviceGroupNotViable", Scope.DEVICE, obstacle.why)
-        holders = [one.name for one in inventory.holders(group) if one.name not in own_names]
+        holders = [one.name for one in inventory.holders(group)]
         if holders:
             names = ", ".join(str(one.address) for one in group.passed)
             return Refused("DeviceBusy", Scope.DEVICE, f"{names} held by {', '.join(holders)}")

@@ -47,10 +47,14 @@ def _standing(guest: Guest, record: Mapping[str, Any], host: Host, machine_id: s
         reason_detail=detail,
         billing_started_at=guest.started_at(),
         ended_at=_not_before(guest.started_at(), ended_at),
-        ssh=SshEndpoint(host="127.0.0.1", port=port, user=str(read_json(guest.folder / "boot.json")["user"])) if port else None,
+        ssh=_door(guest, port) if port else None,
         armed_until=guest.armed_until(),
         disk_ids=attached_disks(guest.folder),
     )
+
+
+def _door(guest: Guest, port: int) -> SshEndpoint:
+    return SshEndpoint(host="127.0.0.1", port=port, user=str(read_json(guest.folder / "boot.json")["user"]), is_here=True)
 
 
 def attached_disks(folder: Path) -> tuple[str, ...]:

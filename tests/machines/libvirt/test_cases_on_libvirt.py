@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -79,7 +78,6 @@ def test_case_16_a_foreign_domain_of_the_same_name_is_blocked_and_not_touched(tm
         assert done(provider.list()).machines == ()
         assert not list((tmp_path / "host" / "machines").iterdir())
         assert done(provider.find(request.token)) is None
-        assert not isinstance(provider.launch(replace(request, name=f"{name}-b", edge_seconds=0)), type(None))
     finally:
         virsh("undefine", name)
 

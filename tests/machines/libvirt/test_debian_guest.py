@@ -116,8 +116,11 @@ def test_a_file_is_there_after_stop_and_start(lab: DebianProject) -> None:
     assert (lab.domains(), lab.files("machines/*")) == ({}, [])
 
 
-def test_a_machine_ends_itself_at_its_edge(tmp_path: Path) -> None:
-    provider = LibvirtProvider.open(a_context(tmp_path), debian_guest.settings(tmp_path / "host"))
+def test_a_machine_that_boots_by_its_firmware_ends_itself_at_its_edge(tmp_path: Path) -> None:
+    settings = debian_guest.settings(tmp_path / "host")
+    path = settings["images"][libvirt_host.IMAGE]["path"]
+    settings["images"][libvirt_host.IMAGE] = {"path": path}  # its own kernel, from its EFI partition
+    provider = LibvirtProvider.open(a_context(tmp_path), settings)
     (offer,) = done(provider.offers(OfferQuery()))
     plan = BootPlan(
         host_key=OpenSshKeys().new_key("host").private,
@@ -141,6 +144,7 @@ def test_a_machine_ends_itself_at_its_edge(tmp_path: Path) -> None:
     )
     machine = done(provider.launch(request))
     try:
+        assert "OVMF" in libvirt_host.virsh("dumpxml", request.name)
         until = time.monotonic() + BOOT_SECONDS
         while (seen := done(provider.observe([machine.id]))[0]).state is not MachineState.STOPPED:
             assert time.monotonic() < until, "nobody ended it"

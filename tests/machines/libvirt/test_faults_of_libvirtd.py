@@ -6,6 +6,8 @@ import pytest
 from support.faulty_project import FaultyProject
 
 pytestmark = [pytest.mark.slow, pytest.mark.libvirt]
+LIMIT_SECONDS = 150
+"""Thirty for each call; nothing may wait without end."""
 
 
 @pytest.mark.parametrize(
@@ -88,3 +90,21 @@ def test_a_machine_lives_on_without_its_daemon_and_nothing_about_it_is_concluded
         assert "No changes" in faulty.done("plan")
     assert faulty.run("drift").returncode == 0
     assert len(faulty.files("machines/*")) == 1
+
+
+def test_a_daemon_that_hangs_costs_each_command_its_limit_and_loses_nothing(faulty: FaultyProject) -> None:
+    """It takes every connection and answers none."""
+    faulty.apply()
+    name = faulty.the_one()
+    faulty.host.run("kill", "-STOP", str(faulty.host.daemon))
+    try:
+        seen = faulty.run("drift", limit_seconds=LIMIT_SECONDS)
+        assert (seen.returncode, "MachineGone" in seen.stdout) == (1, False), seen.stdout + seen.stderr
+        passed = faulty.run("tick", limit_seconds=LIMIT_SECONDS)
+        assert (passed.returncode, "error[ProviderNotReady]" in passed.stderr) == (1, True), passed.stderr
+        told = faulty.run("doctor", "metal", limit_seconds=LIMIT_SECONDS)
+        assert "could not ask for the version within 30 s" in " ".join(told.stdout.split()), told.stdout
+    finally:
+        faulty.host.run("kill", "-CONT", str(faulty.host.daemon))
+    assert (faulty.the_one(), faulty.status()["phase"]) == (name, "Running")
+    assert "No changes" in faulty.done("plan")

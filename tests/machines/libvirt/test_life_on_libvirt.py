@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import xml.etree.ElementTree as ET
 
 import pytest
 from support.libvirt_host import virsh
@@ -38,6 +39,24 @@ def test_a_file_written_over_ssh_is_there_after_stop_and_start(project: LibvirtP
     assert project.files("machines/*") == []
 
 
+def test_a_home_grows_under_the_machine_that_uses_it(project: LibvirtProject) -> None:
+    project.apply()
+    (name,) = project.domains()
+    project.done("ssh", "lab", "--", "echo kept > note; sync")
+    uuid, booted = virsh("domuuid", name), project.done("ssh", "lab", "--", "cat /proc/sys/kernel/random/boot_id")
+    project.change("size: 1Gi", "size: 2Gi")
+    project.apply()
+    (disk,) = project.files("disks/*/live.qcow2")
+    # The machine looks once a minute whether its home has grown.
+    blocks = "for tries in $(seq 120); do [ $(df -k . | tail -n 1 | awk '{ print $2 }') -lt 1800000 ] || break; sleep 1; done; df -k ."
+    assert project.done("ssh", "lab", "--", "cat /sys/block/vdb/size").split() == [str(2 * 2**30 // 512)]
+    assert int(project.done("ssh", "lab", "--", blocks).splitlines()[-1].split()[1]) > 1800000, "its file system too"
+    assert project.files("disks/*/live.qcow2") == [disk], "the same file"
+    assert (virsh("domuuid", name), project.done("ssh", "lab", "--", "cat /proc/sys/kernel/random/boot_id")) == (uuid, booted)
+    assert project.done("ssh", "lab", "--", "cat note").strip() == "kept"
+    assert "No changes" in project.done("plan")
+
+
 def test_a_domain_edited_undefined_stopped_or_removed_by_hand_is_drift(project: LibvirtProject) -> None:
     project.apply()
     assert project.run("drift").returncode == 0
@@ -63,6 +82,26 @@ def test_a_domain_stopped_by_hand_is_drift(project: LibvirtProject) -> None:
     (name,) = project.domains()
     virsh("destroy", name)
     assert drift(project) == [("MachineEnded", True)]
+
+
+def test_a_domain_that_somebody_starts_once_its_session_is_over_is_drift(project: LibvirtProject) -> None:
+    project.apply()
+    (name,) = project.domains()
+    root = ET.fromstring(virsh("dumpxml", "--inactive", name))
+    project.done("stop", "lab")
+    devices = root.find("devices")
+    assert devices is not None
+    for one in [*devices.findall("disk"), *devices.findall("serial"), *devices.findall("console")]:
+        devices.remove(one)  # their files went with the machine
+    saved = project.folder / "saved.xml"
+    saved.write_text(ET.tostring(root, encoding="unicode"))
+    virsh("create", str(saved), "--paused")
+    try:
+        assert virsh("domstate", name) == "paused"
+        assert sorted(drift(project)) == [("DiskElsewhere", False), ("RunningThoughStopped", True)], "by its record it has the home too"
+    finally:
+        virsh("destroy", name)
+    assert project.run("drift").returncode == 0
 
 
 def drift(project: LibvirtProject) -> list[tuple[str, bool]]:

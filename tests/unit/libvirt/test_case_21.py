@@ -6,11 +6,27 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.gpu_host import BRIDGE, COMPUTE, FIRST, FIRST_AUDIO, H200, NETWORK, GpuHost, Node, card, config_space, domain
+from support.gpu_host import (
+    BRIDGE,
+    COMPUTE,
+    FIRST,
+    FIRST_AUDIO,
+    GIB,
+    H200,
+    MIB,
+    NETWORK,
+    GpuHost,
+    Node,
+    capabilities,
+    card,
+    config_space,
+    domain,
+)
 from support.planning import codes, market, plan, workspace
 
 from nodus_providers.libvirt.groups import HostdevPolicy
 from nodus_providers.libvirt.inventory import HardwareRules
+from nodus_providers.libvirt.pci import PciAddress
 from nodus_providers.libvirt.provider import LibvirtProvider
 from nodus_providers.libvirt.selling import Size, size_of
 from nodusctl.base.ids import Address
@@ -117,6 +133,37 @@ def test_a_card_in_quarantine_is_left_out_until_a_person_lifts_it() -> None:
     assert f"rm /var/lib/nodus/quarantine/{FIRST}" in blocked.reasons[0].fix
 
 
+@pytest.mark.parametrize(
+    ("mode", "why", "fix"),
+    [
+        ("", f"the ROM file of {FIRST} is not on the host: /srv/card.rom", "ls -l /srv/card.rom"),
+        ("600|root|root|regular file", f"libvirt-qemu can't read the ROM file of {FIRST}", "chmod a+r /srv/card.rom"),
+    ],
+)
+def test_a_rom_file_that_is_missing_or_shut_keeps_its_card_out_of_plans(mode: str, why: str, fix: str) -> None:
+    rules = HardwareRules(roms={PciAddress.parse(FIRST): "/srv/card.rom"})
+    host = GpuHost(nodes=[*card(1), *card(2)], probe=[f"path|/srv/card.rom|{mode}"], rules=rules)
+    assert planned(host, "RTX4090").actions[0].terms[0].unit_ids == ("iommu-2",)
+    blocked = planned(host, "RTX4090:2")
+    assert codes(blocked) == ["DeviceGroupNotViable"]
+    assert why in blocked.reasons[0].message and fix in blocked.reasons[0].fix
+    host.probe = ["path|/srv/card.rom|644|root|root|regular file"]
+    assert codes(planned(host, "RTX4090:2")) == []
+
+
+def test_a_machine_that_huge_pages_have_no_room_for_is_blocked_before_its_start() -> None:
+    host = GpuHost(nodes=[*card(1)], capabilities=capabilities(32, 32, pages=4096), page_bytes=2 * MIB)
+    host.free_pages = {0: {2 * MIB: 1024}, 1: {2 * MIB: 3072}}
+    assert codes(planned(host, "RTX4090, memory: 8Gi")) == []
+    short = planned(host, "RTX4090, memory: 9Gi")
+    assert codes(short) == ["CapacityUnavailable"] and "memory 8Gi" in short.reasons[0].fix
+    whole, beside = host.offers()
+    assert (whole.memory_bytes, beside.memory_bytes) == (64 * GIB, 8 * GIB), "a machine without a card takes ordinary memory"
+    pages = "<memoryBacking><hugepages/></memoryBacking>"
+    host.running = [domain("nodus-lab", memory_gib=4, owner="workspace/lab").replace("<memory ", f"{pages}<memory ")]
+    assert host.offers()[1].memory_bytes == 12 * GIB, "what ours have comes back when they stop"
+
+
 def test_several_cards_come_from_one_numa_node_where_one_has_enough() -> None:
     nodes = [node for number, numa in ((1, 0), (2, 1), (3, 1), (4, 0), (5, 1)) for node in card(number, numa=numa)]
     made = planned(GpuHost(nodes=nodes), "RTX4090:2", "RTX4090:2")
@@ -151,6 +198,7 @@ def test_a_start_on_a_card_offer_that_names_no_card_is_refused_and_never_made_wi
         boot="",
         edge_seconds=60,
         tags={},
+        memory_bytes=2**30,
     )
     refused = size_of(host, request)
     assert isinstance(refused, Refused) and refused.code == "Invalid" and "names no cards" in refused.message

@@ -13,6 +13,7 @@ from nodus_providers.libvirt.host_probe import UNPROBED, HostProbe, cards_script
 from nodus_providers.libvirt.pci import PciAddress
 
 AT = PciAddress.parse(FIRST)
+MEMORY = {"MemTotal:": 4 * 2**31, "MemFree:": 2**31, "Active(file):": 2**30, "Inactive(file):": 2**29, "Inactive:": 1, "SReclaimable:": 4}
 
 
 def run(root: Path | str, *paths: str, script: str = "") -> HostProbe:
@@ -56,6 +57,12 @@ def copy(tmp_path: Path) -> Path:
     marks = tmp_path / "var/lib/nodus/quarantine"
     marks.mkdir(parents=True)
     (marks / FIRST).write_text("serial=00-15-5d its reset failed\n")
+    cell = tmp_path / "sys/devices/system/node/node1"
+    cell.mkdir(parents=True)
+    (cell / "meminfo").write_text("".join(f"Node 1 {name:<15} {kib} kB\n" for name, kib in MEMORY.items()))
+    (first / "vfio-dev/vfio4").mkdir(parents=True)
+    (tmp_path / "etc/libvirt").mkdir(parents=True)
+    (tmp_path / "etc/libvirt/qemu.conf").write_text('#user = "nobody"\nuser = "+0"  # by number\n')
     return tmp_path
 
 
@@ -69,7 +76,7 @@ def test_this_computer_can_be_looked_at() -> None:
 def test_what_a_plan_asks_is_all_about_cards_and_the_same(copy: Path) -> None:
     whole, cards = run(copy), run(copy, script=cards_script())
     assert cards.is_complete and not cards.user and not cards.kernel and not cards.modules
-    for name in ("devices", "nodes", "open_files", "quarantine"):
+    for name in ("devices", "nodes", "open_files", "quarantine", "available"):
         assert getattr(cards, name) == getattr(whole, name)
 
 
@@ -82,8 +89,23 @@ def test_a_gpu_host_is_read_whole(copy: Path) -> None:
     assert facts.reset_methods == ("flr", "bus") and facts.is_boot_screen and facts.power_state == "D0"
     assert facts.bars == (32 * 2**30, 16 * 2**20)
     assert facts.answers and facts.serial == "00-15-5d-02-03-04-05-06"
-    assert found.nodes == {"/dev/dri/card0": AT, "/dev/nvidia3": AT}
+    assert found.nodes == {"/dev/dri/card0": AT, "/dev/nvidia3": AT, "/dev/vfio/devices/vfio4": AT}
+    assert (found.qemu_user, found.qemu_groups) == ("root", {"root"}), "as its settings say, not as Debian would have it"
     assert found.quarantine == {FIRST: "serial=00-15-5d its reset failed"}
+
+
+def test_what_only_holds_copies_of_files_is_memory_to_be_had(copy: Path) -> None:
+    assert run(copy).available == {1: (2**31 + 2**30 + 2**29 + 4) * 1024}
+
+
+def test_a_plan_knows_who_may_read_the_files_it_asks_about(copy: Path) -> None:
+    rom = copy / "card.rom"
+    found = run(copy, str(rom), script=cards_script())
+    assert found.qemu_user == "root"
+    assert found.is_missing(str(rom)) is found.is_root
+    rom.touch(mode=0o600)
+    found = run(copy, str(rom), script=cards_script())
+    assert not found.is_missing(str(rom)) and not found.is_shut(str(rom), 4)
 
 
 def test_members_of_a_cards_group_are_looked_at_and_other_devices_are_not(copy: Path) -> None:

@@ -73,12 +73,6 @@ def test_a_launch_that_comes_too_late_is_refused_with_the_holder_and_its_scope()
     assert isinstance(found, tuple) and [str(one.address) for one in passed_devices(found)] == ["0000:02:00.0"]
 
 
-def test_a_launch_of_its_own_machine_again_is_not_refused() -> None:
-    host = GpuHost(nodes=[*card(1)], running=[domain("nodus-lab", FIRST, owner="workspace/lab")])
-    assert isinstance(groups_for(["iommu-1"], host.inventory(), frozenset({"workspace/lab"})), tuple)
-    assert isinstance(groups_for(["iommu-1"], host.inventory()), Refused)
-
-
 def test_a_launch_on_a_group_that_is_gone_or_not_viable_is_refused() -> None:
     host = GpuHost(nodes=[*card(1, driver="nvidia")], rules=HardwareRules(policy=HostdevPolicy.LEAVE_ON_VFIO))
     gone, stuck = groups_for(["iommu-9"], host.inventory()), groups_for(["iommu-1"], host.inventory())

@@ -13,7 +13,7 @@ from nodus_providers.libvirt.inventory import HardwareRules
 from nodus_providers.libvirt.pci_models import Model
 from nodusctl.base.diagnostics import Diagnostic, Severity
 
-SYSTEM = ConnectionFacts(uri="qemu:///system", real_uri="qemu:///system", has_kvm=True)
+SYSTEM = ConnectionFacts(uri="qemu:///system", has_kvm=True)
 WELL = [f"device|{FIRST}|flr bus|D0|0||"]
 UNGROUPED = [replace(card(1)[0], group=None)]
 BIG = 2 * 2**20
@@ -73,6 +73,13 @@ def test_a_host_that_is_to_bind_its_cards_itself_and_loads_no_vfio() -> None:
     assert "modprobe vfio-pci" in only(host).fix
 
 
+def test_groups_that_the_kernel_was_told_to_pretend() -> None:
+    host = GpuHost(nodes=[*card(1)], probe=["kernel|6.1-zen|quiet pcie_acs_override=downstream,multifunction", *WELL])
+    one = only(host)
+    assert one.summary == "A host only pretends that its cards are isolated"
+    assert "Take pcie_acs_override=downstream,multifunction out of /etc/default/grub" in one.fix
+
+
 def test_a_group_that_is_not_viable_has_every_address_with_its_driver_and_the_command() -> None:
     stranger = Node(address="0000:01:02.0", class_code=NETWORK, ids="8086:10d3", driver="e1000", group=1)
     one = only(GpuHost(nodes=[*card(1, driver="nvidia", audio="snd_hda_intel"), stranger], probe=WELL))
@@ -112,6 +119,10 @@ def test_a_folder_that_qemu_can_not_pass() -> None:
     assert one.summary == "QEMU can't reach an image" and "setfacl -m u:libvirt-qemu:x /root" in one.fix
 
 
+def test_every_folder_can_be_passed_where_qemu_runs_as_root() -> None:
+    assert found(GpuHost(probe=["qemu_user|root|root", "path|/root|700|root|root|directory"])) == {}
+
+
 @pytest.mark.parametrize("facts", ["755|root|root", "710|root|kvm", "700|libvirt-qemu|root"])
 def test_a_folder_that_qemu_can_pass(facts: str) -> None:
     assert found(GpuHost(probe=[f"path|/srv/images|{facts}|directory"])) == {}
@@ -137,14 +148,6 @@ def test_no_hardware_virtualization_and_one_that_is_not_used() -> None:
 
 def test_a_dev_kvm_that_opens_proves_nothing() -> None:
     assert "A host has no hardware virtualization" in found(GpuHost(probe=["virtualization|no"]), SYSTEM)
-
-
-def test_a_session_daemon_for_root_and_one_that_is_to_pass_cards() -> None:
-    as_root = replace(SYSTEM, uri="qemu:///session")
-    assert "qemu:///system" in only(GpuHost(probe=WELL), as_root).detail
-    as_user = replace(as_root, real_uri="qemu:///session")
-    assert only(GpuHost(nodes=[*card(1)], probe=WELL), as_user).summary == "A session daemon can't pass cards"
-    assert found(GpuHost(probe=WELL), as_user) == {}
 
 
 def test_slow_probing_with_its_cause() -> None:

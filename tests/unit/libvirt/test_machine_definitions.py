@@ -10,6 +10,7 @@ import pytest
 from nodus_providers.libvirt.connection import NAMESPACE
 from nodus_providers.libvirt.domain_xml import DiskFile, Shape, disk_target, domain_xml
 from nodus_providers.libvirt.images import Base
+from nodus_providers.libvirt.launching import start_seconds
 from nodus_providers.libvirt.records import MachineRecord, domain_uuid, mac_of, owner_in, record_in_mark, thing_id
 from nodus_providers.libvirt.seeds import host_name_of, seed_image, seed_name
 from nodusctl.base.exits import UserError
@@ -81,6 +82,19 @@ def test_cards_are_in_what_is_started_and_not_in_what_is_stored() -> None:
     assert "hostdev" in domain_xml(a_shape(), with_hostdevs=True)
 
 
+def test_a_start_has_the_longer_the_more_memory_is_pinned_for_its_cards() -> None:
+    assert start_seconds(RECORD.changed(memory_bytes=2**40)) == 120, "without a card nothing is pinned"
+    big = RECORD.changed(memory_bytes=2**40, devices=("0000:01:00.0",))
+    assert 335 < start_seconds(big) < 600, "one that took 5 min 35 s was reported; a call may take ten minutes"
+    assert start_seconds(big.changed(memory_bytes=2**43)) < 600
+
+
+def test_a_machine_is_on_a_network_of_its_host_or_on_a_bridge() -> None:
+    for changes, source in (({}, {"network": "default"}), ({"network": "lab"}, {"network": "lab"}), ({"bridge": "br0"}, {"bridge": "br0"})):
+        (card,) = ET.fromstring(domain_xml(a_shape(**changes))).iterfind("devices/interface")
+        assert (card.get("type"), card.find("source").attrib) == (next(iter(source)), source)  # type: ignore[union-attr]
+
+
 def test_ids_follow_from_host_and_token() -> None:
     assert domain_uuid("0123abcd", "token") == domain_uuid("0123abcd", "token") != domain_uuid("ffffffff", "token")
     assert mac_of(RECORD.id).startswith("52:54:00:")
@@ -105,7 +119,7 @@ def test_a_seed_is_named_by_its_content_and_holds_it() -> None:
     [
         ({"hosts": [{"uri": "qemu+ssh://root@10.0.0.1/system"}]}, "needs hostKey"),
         ({"hosts": [{"uri": "qemu+ssh://root@10.0.0.1/system?no_verify=1"}]}, "without parameters"),
-        ({"hosts": [{"uri": "qemu:///session"}]}, "qemu:///system"),
+        ({"hosts": [{"uri": "qemu:///session"}]}, "can neither detach cards nor pin memory, and root has none; write uri: qemu:///system"),
         ({"hosts": [{}, {}]}, "a name of its own"),
         ({"images": {"a": {"url": "https://example.test/a.qcow2"}}}, "sha256"),
         ({"images": {"a": {"path": "/a", "url": "https://example.test/a"}}}, "a path or a url"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.gpu_host import GIB, GpuHost, capabilities, card, domain
 
-from nodus_providers.libvirt.numa import Seat, Shortage, Wanted, has_iommu, read_cells, seat, with_free
+from nodus_providers.libvirt.numa import Seat, Shortage, Wanted, has_iommu, pinnable_bytes, read_cells, seat, with_free
 from nodus_providers.libvirt.units import seat_for
 
 RECORDED = (Path(__file__).parent / "recorded" / "capabilities-two-cells.xml").read_text()
@@ -50,6 +50,22 @@ def test_too_little_memory_is_told_with_what_is_free() -> None:
     cells = with_free(read_cells(capabilities(32, 32)), {0: 3 * GIB, 1: 4 * GIB}, {})
     found = seat(cells, Wanted(memory_bytes=8 * GIB, vcpus=4))
     assert isinstance(found, Shortage) and "cell 0: 3072 MiB, cell 1: 4096 MiB" in found.why
+
+
+def test_copies_of_files_do_not_keep_a_machine_from_its_start() -> None:
+    """libvirt's own count knows only pages that nothing was ever put into: few, on a host that has copied a disk."""
+    host = GpuHost(nodes=[*card(1, numa=0)], capabilities=capabilities(32), free_bytes={0: GIB}, probe=[f"memory|0|{24 * 2**20}"])
+    inventory = host.inventory()
+    assert seat_for(inventory.groups, inventory, Wanted(memory_bytes=16 * GIB, vcpus=4)) == Seat(cells=(0,))
+    assert isinstance(seat_for(inventory.groups, inventory, Wanted(memory_bytes=25 * GIB, vcpus=4)), Shortage)
+
+
+def test_what_could_be_pinned_is_free_memory_less_what_the_host_keeps_or_free_huge_pages() -> None:
+    cells = with_free(read_cells(capabilities(32, 32, pages=1024)), {0: 3 * GIB}, {1: {BIG: 512}})
+    assert pinnable_bytes(cells, 0, GIB) == 34 * GIB, "a cell nobody counted is taken whole"
+    assert pinnable_bytes(cells, BIG, GIB) == GIB
+    assert pinnable_bytes(cells, 0, 64 * GIB) == 0
+    assert pinnable_bytes((), 0, GIB) is None
 
 
 def test_pinned_cpus_are_those_of_the_cell_that_nobody_else_is_pinned_to() -> None:

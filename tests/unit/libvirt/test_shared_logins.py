@@ -15,6 +15,7 @@ import pytest
 
 from nodus_providers.libvirt.hosts import Host, open_hosts
 from nodus_providers.libvirt.logins import SharedLogin, socket_folder
+from nodus_providers.libvirt.machines import door
 from nodus_providers.libvirt.settings import LibvirtSettings
 from nodus_providers.libvirt.shell import HostError
 from nodusctl.provider.machines import JumpHost
@@ -133,6 +134,12 @@ def test_a_machine_on_a_remote_hosts_own_network_is_reached_through_that_host(tm
 def test_a_machine_on_a_bridge_or_on_this_computer_is_reached_directly(tmp_path: Path) -> None:
     assert a_host(tmp_path, bridge="br0").jump is None
     assert a_host(tmp_path, uri="qemu:///system", hostKey=None).jump is None
+
+
+def test_only_a_machine_on_a_network_of_this_computer_stays_here(tmp_path: Path) -> None:
+    assert door(a_host(tmp_path, uri="qemu:///system", hostKey=None), "192.168.122.7").is_here
+    assert not door(a_host(tmp_path, uri="qemu:///system", hostKey=None, bridge="br0"), "10.0.0.7").is_here
+    assert not door(a_host(tmp_path), "192.168.122.7").is_here
 
 
 def test_what_libvirt_starts_joins_the_login_of_its_parent(tmp_path: Path) -> None:

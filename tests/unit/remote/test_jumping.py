@@ -109,6 +109,7 @@ def test_a_machine_on_the_loopback_of_its_host_is_not_on_ours(tmp_path: Path) ->
     program.write_text(f'#!/bin/sh\necho "$@" >{seen}\n')
     program.chmod(0o755)
     endpoint = replace(BEHIND, host="127.0.0.1")
+    assert not endpoint.is_here
     access = Access(provider="p", machine_id="m", alias="a", host_key=KEY.public, service_key=KEY.private, endpoint=endpoint)
     SshReach(program=str(program)).ask(access, AgentRequest(command=AgentCommand.READY))
     assert "KexAlgorithms" not in seen.read_text()
@@ -117,8 +118,8 @@ def test_a_machine_on_the_loopback_of_its_host_is_not_on_ours(tmp_path: Path) ->
 def test_a_stored_machine_of_before_is_read_and_a_jump_comes_back_whole() -> None:
     machine = Machine(id="m", state=MachineState.RUNNING, ssh=BEHIND)
     assert decode(Machine, encode(machine)) == machine
-    old = encode(replace(machine, ssh=replace(BEHIND, jump=None))).replace(',"jump":null', "")
-    assert "jump" not in old
+    old = encode(replace(machine, ssh=replace(BEHIND, jump=None))).replace(',"jump":null,"is_here":false', "")
+    assert "jump" not in old and "is_here" not in old
     found = decode(Machine, old)
     assert found.ssh == SshEndpoint(host="192.168.122.7", port=22, user="nodus")
 

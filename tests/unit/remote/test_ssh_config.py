@@ -5,11 +5,12 @@ from __future__ import annotations
 import shutil
 import stat
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from nodusctl.remote.ssh_config import HostEntry, entry_text, has_entry, install, section_text
+from nodusctl.remote.ssh_config import HostEntry, entry_text, first_with, has_entry, install, pinned_alias, section_text
 
 ENTRY = HostEntry(
     name="lab",
@@ -49,6 +50,25 @@ def test_each_project_owns_its_section_and_replaces_no_other(tmp_path: Path) -> 
     assert not has_entry(tmp_path, "/one", "lab")
     assert has_entry(tmp_path, "/two", "lab")
     assert not has_entry(tmp_path, "/three", "lab")
+
+
+def test_an_entry_tells_whose_host_key_it_takes(tmp_path: Path) -> None:
+    other = replace(ENTRY, name="other", alias="nodus-other-uid")
+    install(tmp_path, "/one", section_text("/one", [ENTRY, other]))
+    install(tmp_path, "/two", section_text("/two", [replace(ENTRY, alias="nodus-of-two")]))
+    assert [pinned_alias(tmp_path, "/one", name) for name in ("lab", "other", "la")] == ["nodus-uid", "nodus-other-uid", ""]
+    assert pinned_alias(tmp_path, "/two", "lab") == "nodus-of-two"
+    assert pinned_alias(tmp_path, "/three", "lab") == ""
+
+
+def test_of_two_projects_with_a_host_of_one_name_ssh_takes_the_first_entry(tmp_path: Path) -> None:
+    assert first_with(tmp_path, "lab") == ""
+    for project in ("/one", "/two"):
+        install(tmp_path, project, section_text(project, [ENTRY]))
+    assert first_with(tmp_path, "lab") == "/one"
+    assert first_with(tmp_path, "la") == ""
+    install(tmp_path, "/one", section_text("/one", []))
+    assert first_with(tmp_path, "lab") == "/two"
 
 
 def test_the_include_comes_first_once_and_mode_link_and_words_of_the_users_file_stay(tmp_path: Path) -> None:
