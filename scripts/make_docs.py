@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from error_codes import codes
-from error_texts import TEXTS
+from error_texts import TEXTS, told_twice
 
 from nodusctl.cli.command_tree import Command, Parameter, Tree, read_tree
 from nodusctl.cli.registry import SECTIONS
@@ -190,9 +190,11 @@ def _cell(text: str) -> str:
 def _faults(pages: dict[Path, str], there: dict[Path, str]) -> Iterator[str]:
     said = codes()
     for code in sorted(said.keys() - TEXTS.keys()):
-        yield f"the code {code} ({', '.join(said[code])}) has no text; add it to scripts/error_texts.py"
+        yield f"the code {code} ({', '.join(said[code])}) has no text; add it to its family in scripts/error_texts/"
     for code in sorted(TEXTS.keys() - said.keys()):
-        yield f"nothing says the code {code} any more; remove it from scripts/error_texts.py"
+        yield f"nothing says the code {code} any more; remove it from scripts/error_texts/"
+    for code in told_twice():
+        yield f"two families of scripts/error_texts/ have a text for the code {code}; remove one"
     stale = sorted(str(path) for path in pages.keys() | there.keys() if pages.get(path) != there.get(path))
     if stale:
         yield f"docs/ is not current ({', '.join(stale)}); run: make docs"

@@ -22,6 +22,7 @@ _FOOT = """Try it:
   nodusctl apply examples/quickstart      the same, then asks, then does it on this computer
   nodusctl ssh lab --chdir examples/quickstart
   nodusctl destroy --chdir examples/quickstart   undo: stops the machine, keeps the saved home
+  nodusctl delete volume/lab-home --chdir examples/quickstart   the home and its data too
 
 Exit codes: 0 done, 1 error, 2 changes (plan --detailed-exitcode), 3 drift, 10 blocked, 11 plan refused, 12 price above the plan's
 bound, 13 state locked, 14 partly applied, 15 against policy, 64 usage error, 70 a bug in nodusctl, 130 or 143 interrupted.

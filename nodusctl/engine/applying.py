@@ -25,6 +25,7 @@ from nodusctl.executor.runs import Interrupts, Limits, ObjectOutcome
 from nodusctl.lifecycle.homes import restore_is_pending
 from nodusctl.plan.plan import Plan
 from nodusctl.plan.reasons import BlockingReason, exit_code_of_reasons
+from nodusctl.ports.keys import KEY_TROUBLES
 from nodusctl.state.snapshot import Snapshot, Standing
 from nodusctl.state.status import Phase
 
@@ -84,7 +85,11 @@ def apply_plan(
     secrets: SecretValues | None = None,
     recheck: Recheck | None = None,
 ) -> ApplyResult:
-    """Carry a plan out. UserError for a lock that is held (13), a plan the state has left behind (11), a price above its ceiling (12)."""
+    """Carry a plan out.
+
+    UserError for a lock that is held (13), a plan the state has left behind (11), a price above its ceiling (12), a state's key that isn't
+    here (1).
+    """
     # Asked before the lock too: a refused plan leaves the state byte for byte, and the order of refusals puts price and reasons last.
     journal = outside.journal
     refuse_if_behind(plan, journal.snapshot(), journal, outside.providers)
@@ -92,6 +97,7 @@ def apply_plan(
     blocked = blocking(plan, settings)
     if blocked:
         return blocked_result(blocked)
+    require_key(plan, outside)
     start = Start(
         plan=plan,
         repriced=repriced,
@@ -111,6 +117,12 @@ def apply_plan(
     unfinished = () if settings.is_saved_plan else unfinished_in(after)
     outcomes = carry_on(outside, dict.fromkeys((*own, *_under_changed_keys(own, before), *unfinished)), after, settings, interrupts)
     return finished(plan, outcomes, notes, interrupts)
+
+
+def require_key(plan: Plan, outside: Outside) -> None:
+    """UserError where the plan would be started by somebody who can't carry it out: the keys of machines are sealed in the state."""
+    if any(action.address.kind in DRIVEN for action in plan.actions):
+        outside.journal.require_key()
 
 
 def checked_outside(
@@ -224,6 +236,9 @@ _FIXES = {
     "ProviderNotReady": _ONCE_IT_ANSWERS,
     "MachineLost": "Start it again; every approved offer is tried anew:\n  nodusctl start {name}",
     "NodeUnreachable": "Nothing of it is lost. Once its network is well again, apply again; see what is known of it:\n  nodusctl doctor",
+    **dict.fromkeys(
+        KEY_TROUBLES, "Give this process the state's key, then apply again; see where it was looked for:\n  nodusctl config view --origin"
+    ),
 }
 
 

@@ -50,7 +50,8 @@ def _instance(name: str, type_name: str, providers: ProviderSet, plugins: Mappin
         )
     said = loaded.check.check() if loaded.check is not None else ()
     findings = said if has_errors(said) else (*said, *_silence(loaded, providers))
-    return Area(kind="provider", name=name, note=f"type {type_name}, {loaded.description.account}", findings=findings)
+    seen = (f"type {type_name}, {loaded.description.account}", loaded.description.walls)
+    return Area(kind="provider", name=name, note="; ".join(filter(None, seen)), findings=findings)
 
 
 class _Only:

@@ -14,7 +14,7 @@ from typing import Any
 from nodusctl.base.diagnostics import Diagnostic, error
 from nodusctl.base.ids import Address
 from nodusctl.base.timestamps import format_time
-from nodusctl.engine.inspect_attempts import attempt_document, attempt_labels, without_empty
+from nodusctl.engine.inspect_attempts import attempt_document, attempt_labels, beside_each, without_empty
 from nodusctl.engine.inspect_budgets import budget_status
 from nodusctl.engine.inspect_receipts import entries_by_attempt, receipt_of
 from nodusctl.engine.inspect_selector import Selector
@@ -134,11 +134,11 @@ def _records(
 
 
 def _attempts(selector: Selector, *, journal: Journal, project: str, now: datetime) -> list[Seen]:
-    by_attempt = entries_by_attempt(journal.entries())
+    by_attempt, beside = entries_by_attempt(journal.entries()), beside_each(journal)
     return [
         Seen(
             address=Address("attempt", attempt.name),
-            document=attempt_document(receipt_of(attempt, by_attempt.get(attempt.uid, ()), now=now), project),
+            document=attempt_document(receipt_of(attempt, by_attempt.get(attempt.uid, ()), now=now), project, beside(attempt)),
         )
         for attempt in journal.attempts()
         if selector(attempt_labels(attempt))

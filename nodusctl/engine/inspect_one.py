@@ -13,7 +13,7 @@ from nodusctl.base.diagnostics import error
 from nodusctl.base.exits import UserError
 from nodusctl.base.ids import Address
 from nodusctl.base.nearest import nearest
-from nodusctl.engine.inspect_attempts import attempt_document
+from nodusctl.engine.inspect_attempts import attempt_document, beside_each, is_in_force
 from nodusctl.engine.inspect_history import Happening, happenings
 from nodusctl.engine.inspect_objects import envelope
 from nodusctl.engine.inspect_receipts import Receipt, entries_by_attempt, receipt_of
@@ -105,7 +105,7 @@ def _attempt_description(name: str, *, journal: Journal, project: str, now: date
     return Description(
         address=Address("attempt", facts.receipt.attempt.name),
         stored=None,
-        document=attempt_document(facts.receipt, project),
+        document=attempt_document(facts.receipt, project, beside_each(journal)(facts.receipt.attempt)),
         receipts=(facts.receipt,),
         history=facts.history,
     )
@@ -136,7 +136,7 @@ def explain_attempt(name: str, *, journal: Journal, now: datetime, kept_plan: Ke
     return AttemptFacts(
         receipt=receipt_of(attempt, entries, now=now),
         approval=approval,
-        is_in_force=approval is not None and approval.approved_at <= attempt.timings.queued_at,
+        is_in_force=is_in_force(approval, attempt),
         reviewed=_reviewed(attempt.owner, approval, kept_plan),
         history=happenings(rows),
         namesakes=tuple(one for one in reversed(attempts) if one.name == attempt.name and one.uid != attempt.uid),

@@ -62,6 +62,15 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """One object on its way that this pass left where it would have had to wait, and what for."""
+
+    address: Address
+    phase: str
+    waits_for: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Worked:
     """What came of a pass with something to do.
 
@@ -70,6 +79,7 @@ class Worked:
     """
 
     moved: tuple[Moved, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
     failures: Mapping[str, str] = field(default_factory=dict)
     seen: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
@@ -80,13 +90,14 @@ class Worked:
 class TickResult:
     """What came of a pass. ``failures`` are by provider instance or object; ``looked_at`` counts objects that could have been due.
 
-    ``unsent`` are notices that the project's command didn't take.
+    ``waiting`` are on their way and didn't move; ``unsent`` are notices that the project's command didn't take.
     """
 
     started_at: datetime
     ended_at: datetime
     looked_at: int
     moved: tuple[Moved, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
     failures: Mapping[str, str] | None = None
     unsent: tuple[str, ...] = ()
 

@@ -12,7 +12,17 @@ from datetime import datetime, timedelta
 from nodusctl.base.diagnostics import note
 from nodusctl.base.exits import ExitCode
 from nodusctl.base.timestamps import format_time, parse_time
-from nodusctl.engine.applying import ApplyResult, ApplySettings, Recheck, blocked_result, blocking, carry_on, checked_outside, finished
+from nodusctl.engine.applying import (
+    ApplyResult,
+    ApplySettings,
+    Recheck,
+    blocked_result,
+    blocking,
+    carry_on,
+    checked_outside,
+    finished,
+    require_key,
+)
 from nodusctl.engine.leftovers import Left, left_of
 from nodusctl.engine.locking import under_plan_lock
 from nodusctl.engine.repricing import AskedRate, lacks_offers
@@ -53,6 +63,7 @@ def resume_plan(
     blocked = blocking(rest, settings)
     if blocked:
         return blocked_result(blocked)
+    require_key(plan, outside)
 
     def consume() -> tuple[Left, Snapshot]:
         before = journal.snapshot()

@@ -6,7 +6,7 @@ stored. Order: settle and observe, close what ended, stop, renew; then, in a sec
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import timedelta
 
@@ -15,7 +15,7 @@ from nodusctl.engine.duplicates import has_spare, is_time, release_spares
 from nodusctl.engine.notifying import News, PassSeen, tell
 from nodusctl.engine.pass_times import PassTimes
 from nodusctl.engine.passed_over import passed_over
-from nodusctl.engine.passes import Due, Moved, Ticker, Worked
+from nodusctl.engine.passes import Due, Moved, Ticker, Waiting, Worked
 from nodusctl.engine.thresholds import note_thresholds
 from nodusctl.engine.watching import look_at_all
 from nodusctl.executor.drive import drive
@@ -23,9 +23,10 @@ from nodusctl.executor.outside import Outside
 from nodusctl.executor.runs import Interrupts, Limits, ObjectOutcome
 from nodusctl.lifecycle.passing import Brief, Turn
 from nodusctl.ports.journal import StoredObject
+from nodusctl.ports.keys import KEY_TROUBLES
 
 CALL_LIMIT = timedelta(seconds=60)
-_TROUBLE = frozenset({"ProviderNotReady", "IntentUnsettled", "Unauthorized", "Forbidden", "ProviderIdentityChanged"})
+_TROUBLE = frozenset({"ProviderNotReady", "IntentUnsettled", "Unauthorized", "Forbidden", "ProviderIdentityChanged", *KEY_TROUBLES})
 """Codes that make a pass a bad one; an object that fails for its own reasons doesn't."""
 
 
@@ -48,8 +49,10 @@ def make_rounds(outside: Outside, ticker: Ticker, due: Due, interrupts: Interrup
     failures = {**seen.failures, **{str(one.address): f"{one.code} {one.message}".strip() for one in outcomes if one.code in _TROUBLE}}
     was = {stored.record.address: stored for stored in before.values()}
     news = _tell(outside, ticker, PassSeen(before=was, outcomes=outcomes, failures=seen.failures, host=ticker.host))
+    moved = (*_moved(was, outcomes), *_skipped(outside, was, outcomes), *spares)
     return Worked(
-        moved=(*_moved(was, outcomes), *_skipped(outside, was, outcomes), *spares),
+        moved=moved,
+        waiting=tuple(_waiting(outcomes, {one.address for one in moved})),
         failures=failures,
         seen=seen.told,
         told=news.told,
@@ -87,6 +90,13 @@ def _round(
 def _skipped(outside: Outside, before: Mapping[Address, StoredObject], outcomes: Sequence[ObjectOutcome]) -> Iterator[Moved]:
     for one in passed_over(outside.journal, before, (outcome.address for outcome in outcomes)):
         yield Moved(address=one.address, before=one.phase, after=one.phase, code=one.reason, message=one.message)
+
+
+def _waiting(outcomes: Sequence[ObjectOutcome], moved: Set[Address]) -> Iterator[Waiting]:
+    """What is open and didn't move: nothing is due there now, and it isn't at rest either."""
+    for one in outcomes:
+        if one.waits_for and one.address not in moved:
+            yield Waiting(address=one.address, phase=one.phase, waits_for=one.waits_for)
 
 
 def _moved(before: Mapping[Address, StoredObject], outcomes: Sequence[ObjectOutcome]) -> Iterator[Moved]:

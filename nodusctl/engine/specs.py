@@ -97,7 +97,7 @@ def no_documents(specs: Specs, root: Path) -> Diagnostic | None:
     if specs.resources or specs.has_errors:
         return None
     where = ", ".join(specs.paths) or str(root)
-    detail = f"{where} holds no document of nodusctl; {specs.files} files were looked at."
+    detail = f"{where} holds no document of nodusctl; {'1 file was' if specs.files == 1 else f'{specs.files} files were'} looked at."
     is_project = (root / "nodusctl.yaml").exists()
     fix = (
         "Check the folder and the specs globs of nodusctl.yaml. To remove everything, say so:\n  nodusctl destroy"

@@ -38,6 +38,7 @@ def _passed(outside: Callable[[], Outside], ticker: Ticker, interrupts: Interrup
         ended_at=ticker.clock.now(),
         looked_at=sum(map(len, due.turns.values())),
         moved=worked.moved,
+        waiting=worked.waiting,
         failures=worked.failures,
         unsent=worked.unsent,
     )

@@ -18,6 +18,9 @@ from nodusctl.ports.reach import Reach
 from nodusctl.provider.agent import AgentCommand, AgentRequest, ToolAnswer
 from nodusctl.provider.replies import Done, Refused, Unknown
 
+_WITHOUT_BROWSER = "without the browser editor: "
+"""What the agent says before the reason where VS Code is served to a desktop and its browser form was given up."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenTool:
@@ -40,8 +43,11 @@ def open_tool(address: Address, tool: str, *, journal: Journal, reach: Reach) ->
     if attempt is None or access is None:
         raise UserError(_unavailable(address, tool, "the Workspace has no machine"))
     answer = _answer(address, tool, reach.ask(access, AgentRequest(command=AgentCommand.READY)))
-    if not answer.has_answered or not answer.port:
-        raise UserError(_unavailable(address, tool, answer.seen or "it runs without one in the browser"))
+    if answer.has_answered and not answer.port:
+        why = answer.seen.partition(_WITHOUT_BROWSER)[2]
+        raise UserError(_unavailable(address, tool, why) if why else _not_in_browser(address, tool))
+    if not answer.has_answered:
+        raise UserError(_unavailable(address, tool, answer.seen))
     return OpenTool(tool=tool, port=answer.port, token=journal.secret(token_name(attempt.uid)) or "")
 
 
@@ -61,6 +67,12 @@ def _answer(address: Address, tool: str, reply: object) -> ToolAnswer:
             raise UserError(_unavailable(address, tool, f"the machine could not be asked: {detail}"))
         case _:
             raise TypeError(f"no reply: {reply!r}")
+
+
+def _not_in_browser(address: Address, tool: str) -> Diagnostic:
+    fix = "Install it where its machine runs, then stop and start the Workspace. On this computer:\n  nodusctl tools install code-server"
+    detail = f"{tool} of {address}: it runs without one in the browser."
+    return error("WorkspaceToolUnavailable", "The tool does not run in this session.", detail, fix, address=str(address))
 
 
 def _unavailable(address: Address, tool: str, why: str) -> Diagnostic:

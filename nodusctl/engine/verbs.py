@@ -77,12 +77,13 @@ def stop(
 
 
 def workspace(outside: Outside, address: Address) -> Standing:
-    """The Workspace at ``address``; UserError where there is none, or it is another kind."""
+    """The Workspace at ``address``, to do something with; UserError where there is none, or another kind, or no key to the state."""
     if address.kind != "workspace":
         raise UserError(error("Invalid", "Only a Workspace can be started and stopped.", f"{address} is none."), exit_code=ExitCode.USAGE)
     standing = outside.journal.snapshot().get(address)
     if standing is None:
         raise UserError(unknown_workspace(address, [one.record.address for one in outside.journal.snapshot()]))
+    outside.journal.require_key()
     return standing
 
 

@@ -12,7 +12,7 @@ from nodusctl.attempts.intents import Intent, IntentState, StepKind
 from nodusctl.base.copies import replace
 from nodusctl.base.money import Money
 from nodusctl.base.redaction import clean
-from nodusctl.executor.intending import served_tools
+from nodusctl.executor.intended import served_tools
 from nodusctl.executor.situations import failed, pending, succeeded
 from nodusctl.lifecycle import outcomes, volume_outcomes
 from nodusctl.lifecycle.outcomes import Outcome, closed
@@ -89,7 +89,8 @@ def conclude_lookup(situation: Situation, intent: Intent, reply: Reply[Any]) -> 
         case Done():
             return Outcome(written=Written(), intent=intent, is_pending=True)
         case Refused():
-            return outcomes.unknown(situation, intent, Unknown(detail=f"{reply.code} {reply.message}"))
+            told_nothing = outcomes.unknown(situation, intent, Unknown(detail=f"{reply.code} {reply.message}"))
+            return replace(told_nothing, code=reply.code, retry_after=reply.retry_after)
         case Unknown():
             return outcomes.unknown(situation, intent, reply)
 
@@ -106,7 +107,7 @@ def remember(situation: Situation, sightings: Sightings, name: str, outcome: Out
     if outcome.is_pending:
         return pending(sightings, name, situation)
     if outcome.brought_nothing:
-        return failed(sightings, name, situation, outcome.code, outcome.detail)
+        return failed(sightings, name, situation, outcome.code, outcome.detail, retry_after=outcome.retry_after)
     return succeeded(sightings, name)
 
 
@@ -123,7 +124,8 @@ def after_look(situation: Situation, sightings: Sightings, reply: Reply[Machine]
             written = None if machine.state is MachineState.GONE else outcomes.machine_seen(situation, machine)
             return seen, written
         case Refused():
-            return replace(failed(sightings, "look", situation, reply.code, clean(reply.message)), looked_at=now), None
+            seen = failed(sightings, "look", situation, reply.code, clean(reply.message), retry_after=reply.retry_after)
+            return replace(seen, looked_at=now), None
         case Unknown():
             return replace(failed(sightings, "look", situation, "Unavailable", clean(reply.detail)), looked_at=now), None
 

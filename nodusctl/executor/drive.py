@@ -28,9 +28,10 @@ from nodusctl.executor.remembering import RememberingJournal
 from nodusctl.executor.runs import InFlight, Interrupts, Limits, ObjectOutcome, ObjectRun, Standing
 from nodusctl.executor.turns import Turn, advance, finish_call
 from nodusctl.executor.workers import Workers
-from nodusctl.ports.journal import Claim, StaleClaim
+from nodusctl.ports.journal import Claim, StaleClaim, StoredObject
 from nodusctl.provider.replies import Unknown
 from nodusctl.state.records import Record
+from nodusctl.state.status import Phase
 
 _HEARTBEAT_SECONDS = 10.0
 _CALL_POLL_SECONDS = 0.5
@@ -154,12 +155,17 @@ class _Driver:
         return self._calls_in_flight() < self._limits.parallelism
 
     def _leave_waiting(self) -> None:
-        """A drive that waits for nothing leaves an object where it would have to; what is stored of it is where the next one goes on."""
+        """A drive that waits for nothing leaves an object where it would have to; what is stored of it is where the next one goes on.
+
+        Where it would wait to try something again that brought nothing, this drive has failed at it.
+        """
         if self._limits.waits:
             return
-        for standing in (Standing.WAITING, Standing.CLAIMED_ELSEWHERE):
-            for run in self._fleet.standing(standing):
-                self._fleet.put(replace(run, standing=Standing.OVER, code="", is_waiting=True))
+        for run in self._fleet.standing(Standing.WAITING):
+            self._fleet.put(replace(run, standing=Standing.OVER, code=run.trouble, is_waiting=True))
+        for run in self._fleet.standing(Standing.CLAIMED_ELSEWHERE):
+            waits_for = run.waits_for or "waits for somebody else who works on it"
+            self._fleet.put(replace(run, standing=Standing.OVER, code="", is_waiting=True, waits_for=waits_for))
 
     def _advance(self, uid: str) -> None:
         turn = advance(self._outside, self._fleet[uid], self._addresses)
@@ -282,4 +288,15 @@ class _Driver:
             message="" if is_ok else message,
             has_open_intent=bool(stored is not None and stored.intents),
             is_removed=stored is None,
+            waits_for=_waited_for(run, stored) if is_ok else "",
         )
+
+
+def _waited_for(run: ObjectRun, stored: StoredObject | None) -> str:
+    """What an object was left waiting for; a machine that doesn't answer is waited for too, though nothing is due."""
+    if run.is_waiting:
+        return run.waits_for or run.because
+    if stored is None or stored.status.phase is not Phase.RUNNING:
+        return ""
+    silent = next((one for one in stored.status.conditions if one.type == "NodeUnreachable" and one.status == "True"), None)
+    return f"its machine doesn't answer: {silent.message}" if silent is not None else ""

@@ -85,7 +85,7 @@ class InFlight:
 class ObjectRun:
     """One object of this run. ``looks_alone`` once a look together with others brought nothing.
 
-    ``waits_for`` says who works on it, while that is somebody else.
+    ``waits_for`` says who works on it, while that is somebody else; ``trouble`` is the code of what it waits to try again.
     """
 
     uid: str
@@ -103,11 +103,15 @@ class ObjectRun:
     is_removed: bool = False
     is_waiting: bool = False
     waits_for: str = ""
+    trouble: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectOutcome:
-    """How one object ended. ``code`` is a reason of errors.py where it is not ``is_ok``."""
+    """How one object ended. ``code`` is a reason of errors.py where it is not ``is_ok``.
+
+    ``waits_for`` says what one waits for that was left where it would have had to wait, or whose machine doesn't answer.
+    """
 
     address: Address
     phase: str
@@ -116,3 +120,4 @@ class ObjectOutcome:
     message: str = ""
     has_open_intent: bool = False
     is_removed: bool = False
+    waits_for: str = ""

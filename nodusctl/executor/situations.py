@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 
 from nodusctl.attempts.attempt import Attempt
 from nodusctl.base.copies import replace
@@ -140,14 +141,18 @@ def platform_of(loaded: LoadedProvider) -> Platform:
     )
 
 
-def failed(sightings: Sightings, step: str, situation: Situation, code: str, detail: str) -> Sightings:
-    """One more reply in a row that brought nothing."""
+def failed(
+    sightings: Sightings, step: str, situation: Situation, code: str, detail: str, *, retry_after: timedelta | None = None
+) -> Sightings:
+    """One more reply in a row that brought nothing; ``retry_after`` is the patience its platform asked for."""
+    waits = {step: situation.now + retry_after} if retry_after is not None else {}
     return replace(
         sightings,
         failures={**sightings.failures, step: sightings.failures.get(step, 0) + 1},
         failed_at={**sightings.failed_at, step: situation.now},
         failure_codes={**sightings.failure_codes, step: code},
         asked_in_vain=detail,
+        not_before={**{k: v for k, v in sightings.not_before.items() if k != step}, **waits},
     )
 
 
@@ -159,6 +164,7 @@ def succeeded(sightings: Sightings, step: str) -> Sightings:
         failures={k: v for k, v in sightings.failures.items() if k not in gone},
         failed_at={k: v for k, v in sightings.failed_at.items() if k not in gone},
         failure_codes={k: v for k, v in sightings.failure_codes.items() if k not in gone},
+        not_before={k: v for k, v in sightings.not_before.items() if k not in gone},
         asked_in_vain="",
     )
 

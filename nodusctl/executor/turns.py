@@ -13,7 +13,7 @@ from nodusctl.base.exits import UserError
 from nodusctl.base.ids import Address
 from nodusctl.executor import carrying, concluding
 from nodusctl.executor.calling import Call, facts_of, look_of, prices_of, probe_of
-from nodusctl.executor.intending import served_tools
+from nodusctl.executor.intended import served_tools
 from nodusctl.executor.outside import Outside
 from nodusctl.executor.runs import ObjectRun, Standing
 from nodusctl.executor.situations import claim_key, situation_of
@@ -22,6 +22,7 @@ from nodusctl.lifecycle.situation import Sightings, Situation
 from nodusctl.lifecycle.steps import Abandon, AskPrices, GiveUp, Look, Mark, Probe, QueueAttempt, ReadFacts, Resend, Settle, Wait
 from nodusctl.lifecycle.written import Written
 from nodusctl.ports.journal import Claim, StaleClaim
+from nodusctl.ports.keys import KEY_TROUBLES
 from nodusctl.ports.progress import ProgressReport
 from nodusctl.provider.replies import Reply
 from nodusctl.state.status import Phase
@@ -54,7 +55,7 @@ def advance(outside: Outside, run: ObjectRun, addresses: Mapping[Address, str]) 
             code = situation.status.reason if situation.status.phase is Phase.FAILED else ""
             return Turn(run=_over(outside, run, code, situation.status.message or situation.status.reason if code else ""))
         case Wait():
-            return Turn(run=replace(_dropped(outside, run), standing=Standing.WAITING, wake_at=step.until))
+            return Turn(run=replace(_dropped(outside, run), standing=Standing.WAITING, wake_at=step.until, trouble=step.code))
         case GiveUp():
             return Turn(run=_given_up(outside, run, step))
         case Look():
@@ -73,7 +74,7 @@ def _calling(outside: Outside, run: ObjectRun, situation: Situation, step: Look 
     try:
         call = make(outside, situation)
     except UserError as problem:
-        return Turn(run=_over(outside, run, "ProviderNotReady", problem.diagnostics[0].summary))
+        return Turn(run=_unable(outside, run, problem))
     return Turn(run=run, step=step, call=call)
 
 
@@ -98,7 +99,7 @@ def _claimed(outside: Outside, run: ObjectRun, situation: Situation, step: Any) 
     except StaleClaim:
         return Turn(run=taken_over(outside, run))
     except UserError as problem:
-        return Turn(run=_over(outside, run, "ProviderNotReady", problem.diagnostics[0].summary))
+        return Turn(run=_unable(outside, run, problem))
     return Turn(run=run, step=step, intent=intent, call=call)
 
 
@@ -171,6 +172,12 @@ def taken_over(outside: Outside, run: ObjectRun) -> ObjectRun:
     """Somebody else holds the object: ask again in a moment."""
     wall_wake_at = outside.wall.monotonic() + _CLAIM_POLL_SECONDS
     return replace(run, standing=Standing.CLAIMED_ELSEWHERE, claim=None, wall_wake_at=wall_wake_at)
+
+
+def _unable(outside: Outside, run: ObjectRun, problem: UserError) -> ObjectRun:
+    """A call that can't even be made: its provider can't be had, or what it needs is sealed under a key that isn't here."""
+    first = problem.diagnostics[0]
+    return _over(outside, run, first.code if first.code in KEY_TROUBLES else "ProviderNotReady", first.summary)
 
 
 def _given_up(outside: Outside, run: ObjectRun, step: GiveUp) -> ObjectRun:

@@ -51,7 +51,8 @@ _NOT_YET_READY = frozenset({Phase.STARTING, Phase.RECOVERING})
 class Outcome:
     """What to write, and the intent as it then stands.
 
-    ``brought_nothing`` counts as a failure of the step in this pass; ``is_pending`` means "not yet, ask again".
+    ``brought_nothing`` counts as a failure of the step in this pass; ``is_pending`` means "not yet, ask again"; ``retry_after`` is how
+    long the platform asked for patience.
     """
 
     written: Written
@@ -60,6 +61,7 @@ class Outcome:
     is_pending: bool = False
     code: str = ""
     detail: str = ""
+    retry_after: timedelta | None = None
 
 
 def closed(intent: Intent, situation: Situation, outcome: str) -> Intent:
@@ -89,6 +91,7 @@ def refused(situation: Situation, intent: Intent, reply: Refused) -> Outcome:
         brought_nothing=True,
         code=reply.code,
         detail=message,
+        retry_after=reply.retry_after,
     )
 
 

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from nodusctl.lifecycle.situation import Situation
 from nodusctl.lifecycle.steps import GiveUp, Wait
+from nodusctl.state.status import Phase
 from nodusctl.state.terms import Terms
 
 StepT = TypeVar("StepT")
@@ -15,6 +16,7 @@ _SHORTEST = timedelta(milliseconds=100)
 _LONGEST = timedelta(seconds=5)
 _RETRY_FIRST = timedelta(seconds=1)
 _RETRY_LONGEST = timedelta(minutes=15)
+_TOLD_TO_MACHINES = frozenset({"hand-over-keys", "push", "renew", "quiesce"})
 START_BOUND_LEAST, START_BOUND_MOST = timedelta(minutes=10), timedelta(minutes=40)
 
 
@@ -44,11 +46,11 @@ def start_deadline(situation: Situation) -> datetime:
 
 
 def retry_at(situation: Situation, step: str) -> datetime:
-    """When a step that brought nothing may be tried again: gaps double from 1 s to 15 min."""
+    """When a step that brought nothing may be tried again: gaps double from 1 s to 15 min, and no sooner than its platform asked for."""
     failed_at = situation.sightings.failed_at.get(step, situation.now)
     doublings: int = min(situation.failed_times(step) - 1, 12)
     gap = min(_RETRY_FIRST * (1 << max(doublings, 0)), _RETRY_LONGEST)
-    return failed_at + gap
+    return max(failed_at + gap, situation.sightings.not_before.get(step, failed_at))
 
 
 def retried(situation: Situation, name: str, step: StepT, because: str) -> StepT | Wait | GiveUp:
@@ -65,4 +67,14 @@ def retried(situation: Situation, name: str, step: StepT, because: str) -> StepT
     if times >= situation.rules.calls_per_pass:
         return GiveUp(code="ProviderNotReady", because=f"{name} brought nothing {times} times: {situation.sightings.asked_in_vain}")
     at = retry_at(situation, name)
-    return Wait(until=at, because=f"trying to {name} again") if at > situation.now else step
+    if at <= situation.now:
+        return step
+    why = f" ({situation.sightings.asked_in_vain})" if situation.sightings.asked_in_vain else ""
+    return Wait(until=at, because=f"trying to {name} again{why}", code=trouble_code(situation, name))
+
+
+def trouble_code(situation: Situation, step: str) -> str:
+    """The reason a pass ends on where ``step`` brought nothing; "" while its machine starts, because then it may only be slow."""
+    if step not in _TOLD_TO_MACHINES:
+        return "ProviderNotReady"
+    return "NodeUnreachable" if situation.status.phase is Phase.RUNNING else ""

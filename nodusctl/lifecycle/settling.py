@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from nodusctl.attempts.intents import Intent, StepKind
-from nodusctl.lifecycle.pacing import retry_at
+from nodusctl.lifecycle.pacing import retry_at, trouble_code
 from nodusctl.lifecycle.situation import Situation
 from nodusctl.lifecycle.steps import Abandon, GiveUp, Resend, Settle, Step, Wait
 from nodusctl.state.status import Phase
@@ -39,15 +39,24 @@ def _pause(situation: Situation, intent: Intent) -> Wait | GiveUp | Abandon | No
     if failed >= situation.rules.lookups_per_pass and intent.step is StepKind.DELETE_REVISION:
         return Abandon(intent=intent, because="a revision that may still be there is dropped another time")
     is_worn = failed >= situation.rules.lookups_per_pass
-    why = f": {situation.sightings.asked_in_vain}" if situation.sightings.asked_in_vain else ""
+    said = intent.last_detail or situation.sightings.asked_in_vain
+    why = f": {said}" if said else ""
     if is_worn and intent.step not in PUSHES:
         return GiveUp(code="IntentUnsettled", because=f"nobody could say whether the {intent.step} happened{why}")
     if is_worn and situation.status.phase is Phase.RUNNING:
         # While it starts, its start's own bound counts: until then it may only be slow.
         return GiveUp(code="NodeUnreachable", because=f"the machine runs and doesn't answer{why}")
     if failed and retry_at(situation, name) > situation.now:
-        return Wait(until=retry_at(situation, name), because=f"asking again what became of the {intent.step}")
+        return _ask_again(situation, intent, why)
     return None
+
+
+def _ask_again(situation: Situation, intent: Intent, why: str) -> Wait:
+    code = trouble_code(situation, str(intent.step)) if intent.step in PUSHES else "IntentUnsettled"
+    said = f"asking again what became of the {intent.step}{why}"
+    if code == "NodeUnreachable":
+        said = f"the machine runs and doesn't answer{why}; its {intent.step} stays open"
+    return Wait(until=retry_at(situation, f"settle-{intent.step}"), because=said, code=code)
 
 
 def _look_up(situation: Situation, intent: Intent, lag: timedelta, is_idempotent: bool) -> Step | Wait:

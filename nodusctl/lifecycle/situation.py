@@ -59,6 +59,7 @@ class Sightings:
     ``attempt_uid`` is the Attempt all of it is about: the next Attempt's machine is another one, so it begins with nothing seen.
     ``rates`` are today's by offer key, None before they were asked for (and a rate is None where nobody could say).
     ``failures`` counts, per step name, replies in a row that brought nothing; ``gone_looks`` counts looks that found the machine absent.
+    ``not_before`` is, per step name, until when its platform asked for patience (rule R13).
     """
 
     attempt_uid: str = ""
@@ -73,6 +74,7 @@ class Sightings:
     failures: Mapping[str, int] = field(default_factory=dict)
     failed_at: Mapping[str, datetime] = field(default_factory=dict)
     failure_codes: Mapping[str, str] = field(default_factory=dict)
+    not_before: Mapping[str, datetime] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -112,14 +112,14 @@ def _place(situation: Situation, terms: Terms) -> Step | Wait | GiveUp:
         return _without_money(situation, "InsufficientCredits", StopReason.UNFUNDED, left)
     home = situation.home
     if home is None or not platform.holds_volumes:
-        return Launch(terms=terms, because="its terms are approved")
+        return Launch(terms=terms, because="its terms are approved: asking for the machine")
     standing = home.standing
     if standing.disk_id and (standing.provider, standing.location) != (terms.provider, terms.location):
         drop = DropEmptyDisk(disk_id=standing.disk_id, provider=standing.provider, because="the machine goes to another place")
         return retried(situation, "delete-disk", drop, "removing the empty disk")
     if not standing.disk_id:
         return retried(situation, "create-disk", CreateDisk(terms=terms, because="its home has no disk yet"), "making the home's disk")
-    return Launch(terms=terms, because="its terms are approved")
+    return Launch(terms=terms, because="its terms are approved: asking for the machine")
 
 
 def _without_money(situation: Situation, code: str, reason: StopReason, left: str) -> Mark:

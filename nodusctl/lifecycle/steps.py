@@ -195,9 +195,13 @@ class Mark(_Due):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait(_Due):
-    """Nothing to do before ``until``; waiting holds nothing."""
+    """Nothing to do before ``until``; waiting holds nothing.
+
+    ``code`` is a reason of errors.py where it waits because something brought nothing: a pass that waits for no time ends on it.
+    """
 
     until: datetime
+    code: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -65,13 +65,20 @@ def _needs_save(situation: Situation, attempt: Attempt) -> bool:
 
 
 def _save(situation: Situation) -> Step | Wait | GiveUp:
-    if situation.failed_times("save") >= situation.rules.save_tries or _holds_compute_too_long(situation):
+    if situation.failed_times("save") >= situation.rules.save_tries or _failed_too_long(situation) or _holds_compute_too_long(situation):
         return Mark(what=MarkKind.GIVE_UP_SAVE, message=situation.sightings.asked_in_vain, because="the save failed; the live disk is kept")
     if situation.attempt is not None and not situation.attempt.is_released and is_past_saving(situation, situation.attempt):
         return Mark(what=MarkKind.GIVE_UP_SAVE, message=OUT_OF_MONEY, because=OUT_OF_MONEY)
     assert situation.home is not None
     step = SaveHome(number=situation.home.standing.revision + 1, because="saving the home")
     return retried(situation, "save", step, "saving the home")
+
+
+def _failed_too_long(situation: Situation) -> bool:
+    """Passes that wait for nothing try once each and remember no try of an earlier one: then the save bound says when it is enough."""
+    timings = situation.attempt.timings if situation.attempt is not None else None
+    since = (timings.deletion_proven_at or timings.stop_asked_at) if timings is not None else None
+    return bool(situation.failed_times("save")) and since is not None and since + situation.rules.save_bound <= situation.now
 
 
 def _holds_compute_too_long(situation: Situation) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from nodusctl.attempts.intents import Intent, StepKind
+from nodusctl.lifecycle.burning import with_burn_rate
 from nodusctl.lifecycle.opening import next_opening_step
 from nodusctl.lifecycle.pacing import retried, start_deadline
 from nodusctl.lifecycle.pinning import missing_secret
@@ -28,6 +29,10 @@ FACTS_BEFORE_EDGE = timedelta(minutes=5)
 
 def next_workspace_step(situation: Situation) -> Step | Wait | GiveUp | None:
     """The step that is due, when to ask again, why this pass ends, or None: the Workspace is where it should be."""
+    return with_burn_rate(situation, _next_of_phase(situation))
+
+
+def _next_of_phase(situation: Situation) -> Step | Wait | GiveUp | None:
     if situation.intents:
         return _next_of_intent(situation, situation.intents[0])
     match situation.status.phase:
@@ -47,7 +52,7 @@ def next_workspace_step(situation: Situation) -> Step | Wait | GiveUp | None:
 
 def _next_of_intent(situation: Situation, intent: Intent) -> Step | Wait | GiveUp:
     if _is_moot(situation, intent):
-        return Abandon(intent=intent, because="it no longer matters")
+        return Abandon(intent=intent, because="a step of the session that ends is dropped")
     step = settle(situation, intent)
     if isinstance(step, Resend) and intent.step is StepKind.LAUNCH and wanted(situation).aim is not Aim.RUN:
         return Abandon(intent=intent, because="its absence is proved, and no machine is wanted any more")

@@ -25,6 +25,7 @@ from nodusctl.placement.candidates import Candidate
 from nodusctl.placement.request import CapacityRequest, Interruptible, Profile
 from nodusctl.placement.rounding import billed_seconds
 from nodusctl.provider.offers import Availability
+from nodusctl.state.terms import Terms
 
 BALANCE_PERIOD = timedelta(minutes=15)
 INTERRUPTIONS_PER_HOUR = Fraction(5, 100)
@@ -48,19 +49,62 @@ class Ranked:
 
 def rank(request: CapacityRequest, fitting: Iterable[Candidate], horizon: timedelta = DEFAULT_HORIZON) -> tuple[Ranked, ...]:
     """Best first. ``horizon`` is how long the machine is expected to run (only Cost looks at it)."""
-    ranked = [Ranked(candidate=c, score_usd=_score(request, c, horizon), score_startup=c.startup_p90) for c in fitting]
+    scored = ((one, _facts(one)) for one in fitting)
+    ranked = [
+        Ranked(
+            candidate=one, score_usd=_score(request.profile, facts, horizon) if facts is not None else None, score_startup=one.startup_p90
+        )
+        for one, facts in scored
+    ]
     return tuple(sorted(ranked, key=lambda one: _sort_key(request, one)))
 
 
-def effective_rate(candidate: Candidate) -> Fraction | None:
-    """USD per hour with expected interruptions paid for; None where the rate is unknown."""
+def score_of_terms(terms: Terms, profile: Profile) -> Money:
+    """What an offer was ranked by, from the terms it was approved with."""
+    facts = _Scored(
+        rate=terms.rate_usd_per_hour,
+        is_interruptible=terms.is_interruptible,
+        startup_p50=terms.startup_p50,
+        startup_p90=terms.startup_p90,
+        increment_seconds=terms.increment_seconds,
+        minimum_seconds=terms.minimum_seconds,
+    )
+    return _score(profile, facts, DEFAULT_HORIZON)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scored:
+    """What a score is made of."""
+
+    rate: Money
+    is_interruptible: bool
+    startup_p50: timedelta
+    startup_p90: timedelta
+    increment_seconds: int
+    minimum_seconds: int
+
+    @property
+    def effective_rate(self) -> Fraction:
+        """USD per hour with expected interruptions paid for."""
+        rate = Fraction(self.rate.micro, 10**6)
+        if not self.is_interruptible:
+            return rate
+        paid_twice = self.startup_p90 + WORK_DONE_AGAIN
+        return rate * (1 + INTERRUPTIONS_PER_HOUR * Fraction(paid_twice // timedelta(microseconds=1), 3600 * 10**6))
+
+
+def _facts(candidate: Candidate) -> _Scored | None:
+    """None where the rate is unknown."""
     if candidate.rate is None:
         return None
-    rate = Fraction(candidate.rate.micro, 10**6)
-    if not candidate.offer.is_interruptible:
-        return rate
-    paid_twice = candidate.startup_p90 + WORK_DONE_AGAIN
-    return rate * (1 + INTERRUPTIONS_PER_HOUR * Fraction(paid_twice // timedelta(microseconds=1), 3600 * 10**6))
+    return _Scored(
+        rate=candidate.rate,
+        is_interruptible=candidate.offer.is_interruptible,
+        startup_p50=candidate.startup_p50,
+        startup_p90=candidate.startup_p90,
+        increment_seconds=candidate.offer.increment_seconds,
+        minimum_seconds=candidate.offer.minimum_seconds,
+    )
 
 
 def shown_expectation(ranked: Sequence[Ranked], choice: Ranked) -> str:
@@ -70,28 +114,26 @@ def shown_expectation(ranked: Sequence[Ranked], choice: Ranked) -> str:
     steady = next((one for one in priced if not one.candidate.offer.is_interruptible), None)
     if spot is None or steady is None:
         return ""
-    expected, rate, other = effective_rate(spot.candidate), spot.candidate.rate, steady.candidate.rate
-    assert expected is not None and rate is not None and other is not None
+    facts, rate, other = _facts(spot.candidate), spot.candidate.rate, steady.candidate.rate
+    assert facts is not None and rate is not None and other is not None
+    expected = Money.from_fraction(facts.effective_rate)
     lost_minutes = (spot.candidate.startup_p90 + WORK_DONE_AGAIN) / timedelta(minutes=1)
     taken = "interruptible" if choice.candidate.offer.is_interruptible else "on demand"
     return (
         f"interruptible {rate.shown}/h x (1 + {INTERRUPTIONS_PER_HOUR.numerator / INTERRUPTIONS_PER_HOUR.denominator:g} interruptions/h "
-        f"x {lost_minutes:g} min lost each) = {Money.from_fraction(expected).shown}/h expected; on demand {other.shown}/h; taken: {taken}"
+        f"x {lost_minutes:g} min lost each) = {expected.shown}/h expected; on demand {other.shown}/h; taken: {taken}"
     )
 
 
-def _score(request: CapacityRequest, candidate: Candidate, horizon: timedelta) -> Money | None:
-    rate = effective_rate(candidate)
-    if rate is None:
-        return None
-    match request.profile:
+def _score(profile: Profile, facts: _Scored, horizon: timedelta) -> Money:
+    rate = facts.effective_rate
+    match profile:
         case Profile.BALANCED | Profile.SPEED:
-            factor = 1 + _ratio(candidate.startup_p90, BALANCE_PERIOD) if request.profile is Profile.BALANCED else 1
+            factor = 1 + _ratio(facts.startup_p90, BALANCE_PERIOD) if profile is Profile.BALANCED else 1
             return Money.from_fraction(rate * factor)
         case Profile.COST:
-            seconds = _ratio(candidate.startup_p50 + horizon, timedelta(seconds=1))
-            offer = candidate.offer
-            return Money.from_fraction(rate * billed_seconds(seconds, offer.increment_seconds, offer.minimum_seconds) / 3600)
+            seconds = _ratio(facts.startup_p50 + horizon, timedelta(seconds=1))
+            return Money.from_fraction(rate * billed_seconds(seconds, facts.increment_seconds, facts.minimum_seconds) / 3600)
         case _ as never:
             assert_never(never)
 

@@ -66,7 +66,7 @@ class DueStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Burning:
-    """A machine that bills while nothing desired explains it."""
+    """A machine that bills while nothing desired explains it; ``machine_id`` is empty where nobody knows yet whether there is one."""
 
     address: Address
     machine_id: str

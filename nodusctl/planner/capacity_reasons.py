@@ -124,7 +124,7 @@ def _price_unknown(need: Need, found: Found, market: Marketplace) -> BlockingRea
     offer = found.unpriced[0].candidate.offer
     near = [(one.candidate.offer.id, one.priced.rate) for one in market.nearest(offer)]
     shown = ", ".join(f"{name} at {rate.shown}/h" for name, rate in near if rate is not None)
-    fix = f"Nearest offers with a price: {shown}." if shown else "No offer has a price."
+    fix = f"Nearest offers with a price: {shown}." if shown else "No offer like it has a price."
     return BlockingReason(
         code="PriceUnknown",
         address=need.address,

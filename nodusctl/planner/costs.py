@@ -65,7 +65,6 @@ def costed(one: Seated, market: Marketplace, world: World) -> Costed:
         stop_bound=market.descriptions[offer.provider].stop_bound,
         book_version=world.book.version,
         now=world.now,
-        explain=one.found.matching.funnel.shown,
     )
     figures = _figures(basis, one.need, world)
     line = _line(one, basis, figures, world, funnel)
@@ -130,7 +129,7 @@ def _line(one: Seated, basis: Basis, figures: EstimateFigures, world: World, fun
         lines=_extra_lines(one, figures, world),
         funnel=funnel,
         warnings=(*((w.code, w.message) for w in figures.warnings), *_queued(one)),
-        estimate=estimate_status(figures),
+        estimate=estimate_status(figures, explain=one.found.explanation.of(basis.offer.key)),
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from nodusctl.base.money import Money
 from nodusctl.placement.candidates import Candidate
+from nodusctl.placement.explain import Explanation, explanation
 from nodusctl.placement.funnel import Matching, match
 from nodusctl.placement.rank import Ranked, rank
 from nodusctl.placement.request import CapacityRequest
@@ -31,6 +32,7 @@ class Found:
     matching: Matching
     ranked: tuple[Ranked, ...]
     unpriced: tuple[Ranked, ...]
+    explanation: Explanation
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,7 @@ class Marketplace:
             matching=matching,
             ranked=tuple(one for one in ranked if one.candidate.rate is not None),
             unpriced=tuple(one for one in ranked if one.candidate.rate is None),
+            explanation=explanation(request, candidates, ranked),
         )
 
     def _at(self, pool_rate: Money | None) -> tuple[PricedCandidate, ...]:

@@ -8,13 +8,11 @@ from datetime import datetime
 
 from nodusctl.base.ids import Address
 from nodusctl.placement.allocate import Holders, Placed, Queued, Seat, Seating, allocate, unit_sets
+from nodusctl.placement.explain import MOST_OFFERS
 from nodusctl.placement.rank import Ranked
 from nodusctl.planner.market import Found, Marketplace
 from nodusctl.planner.needs import Need, Urgency
 from nodusctl.state.terms import Terms
-
-MOST_OFFERS = 8
-"""How many offers one approval lists: enough for every zone of a region, few enough to be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

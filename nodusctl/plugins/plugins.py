@@ -114,7 +114,8 @@ class Plugins:
         settings = dict(self._settings[instance])
         type_name = str(settings.pop("type", ""))
         try:
-            opened = loaded(instance, self.plugin_class(type_name).open(self._context_for(instance), settings))
+            context = self._context_for(instance)
+            opened = loaded(instance, self.plugin_class(type_name).open(context, settings), context)
             return replace(opened, digest=plugin_digest(self._known()[type_name].dist))
         except UserError as fault:
             return fault

@@ -254,6 +254,13 @@ class Journal(Protocol):
         """A number that is another one whenever somebody else has committed since; one's own commits may change it too."""
         ...
 
+    def require_key(self) -> None:
+        """UserError where this process can't open what the state has sealed: no step of a machine could be taken.
+
+        A state that has sealed nothing yet has no key.
+        """
+        ...
+
     def secret(self, name: str) -> str | None:
         """A sealed value in clear, remembered by the redactor; None where there is none."""
         ...

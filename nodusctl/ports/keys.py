@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
+KEY_TROUBLES = frozenset({"StateKeyMissing", "StateKeyOpen", "StateKeyWeak", "StateKeyWrong"})
+"""What is said where a process can't open what its state has sealed."""
 RECOVERY = "recovery"
 """The member that is nobody: whoever has its secret half on paper."""
 

@@ -46,7 +46,6 @@ class Basis:
     stop_bound: timedelta
     book_version: str
     now: datetime
-    explain: object = ""
 
     @property
     def binding_rate(self) -> Money | None:
@@ -107,7 +106,6 @@ class PlacementPreview:
     region_class: str
     is_interruptible: bool
     is_warm_reuse: bool
-    explain: object
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,7 +247,6 @@ def _figures(
             region_class=offer.region_class,
             is_interruptible=offer.is_interruptible,
             is_warm_reuse=False,
-            explain=basis.explain,
         ),
         pricebook_version=basis.book_version,
         valid_until=basis.priced.valid_until or basis.now + VALID_WITHOUT_AGE,

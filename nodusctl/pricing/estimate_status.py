@@ -14,8 +14,10 @@ from nodusctl.pricing.bands import DurationBand, MoneyBand
 from nodusctl.pricing.estimate import EstimateFigures
 
 
-def estimate_status(figures: EstimateFigures, blocking_reasons: Sequence[Mapping[str, str]] = ()) -> dict[str, object]:
-    """The ``status.estimate`` mapping. ``blocking_reasons`` are ``{code, message, fix}``, the plan's own."""
+def estimate_status(
+    figures: EstimateFigures, blocking_reasons: Sequence[Mapping[str, str]] = (), *, explain: Mapping[str, object] | None = None
+) -> dict[str, object]:
+    """The ``status.estimate`` mapping. ``blocking_reasons`` are ``{code, message, fix}``, the plan's own; ``explain`` is why this offer."""
     preview = figures.placement_preview
     fields: dict[str, object | None] = {
         "costUSD": _money_band(figures.cost),
@@ -36,7 +38,7 @@ def estimate_status(figures: EstimateFigures, blocking_reasons: Sequence[Mapping
             "regionClass": preview.region_class,
             "interruptible": preview.is_interruptible,
             "warmReuse": preview.is_warm_reuse,
-            "explain": preview.explain,
+            "explain": dict(explain or {}),
         },
         "pricebookVersion": figures.pricebook_version,
         "validUntil": format_time(figures.valid_until),

@@ -137,8 +137,13 @@ def priced_candidate(
 
 
 def nearest_priced(offer: Offer, others: Iterable[PricedCandidate], limit: int = 3) -> tuple[PricedCandidate, ...]:
-    """Priced offers most like one without a price: same accelerator and count first, then same region class, then cheapest."""
-    known = [one for one in others if one.priced.rate is not None and one.candidate.offer.key != offer.key]
+    """Priced offers most like one without a price: same accelerator and count first, then same region class, then cheapest.
+
+    A machine without an accelerator is never like one that has some.
+    """
+    has_cards = offer.accelerator is not None
+    alike = (one for one in others if (one.candidate.offer.accelerator is not None) is has_cards)
+    known = [one for one in alike if one.priced.rate is not None and one.candidate.offer.key != offer.key]
     return tuple(sorted(known, key=lambda one: _distance(offer, one))[:limit])
 
 

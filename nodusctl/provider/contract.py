@@ -57,11 +57,20 @@ class BootForm(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RateLimit:
+    """One call each ``every`` in the long run, ``burst`` of them at once. ``operations`` are names of calls here; empty: all together."""
+
+    every: timedelta
+    burst: int = 1
+    operations: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
     """What a provider instance is. ``account`` is its identity: a change of it ends every step (rule R12).
 
-    ``notes`` says in sentences what a person should know about machines here, such as what isn't isolated. ``tool_fixes`` says, for a
-    tool it could serve and can't here, what a person does about it.
+    ``notes`` says in sentences what a person should know about machines here, such as what isn't isolated. ``walls`` says in a few words
+    what keeps machines apart here, for doctor. ``tool_fixes`` says, for a tool it could serve and can't here, what a person does about it.
     """
 
     type: str
@@ -83,7 +92,9 @@ class Description:
     tool_fixes: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     takes_own_images: bool = False
     notes: tuple[str, ...] = ()
+    walls: str = ""
     size_granularity_bytes: int = 1
+    rate_limits: tuple[RateLimit, ...] = ()
 
 
 class Provider(Protocol):

@@ -11,20 +11,8 @@ from nodusctl.planner.summing import totals as totals_of
 from nodusctl.render.comment_text import shortened, span
 from nodusctl.render.counting import counted
 from nodusctl.render.plan_comparison import comparison_lines, unchanged_lines
-from nodusctl.render.plan_text import left_alone
+from nodusctl.render.plan_text import SUMMARY_WORDS, left_alone
 from nodusctl.render.spans import moment_text
-
-_WORDS = (
-    (Verb.CREATE, "to create"),
-    (Verb.UPDATE, "to change"),
-    (Verb.RESTART, "to restart"),
-    (Verb.MOVE, "to move"),
-    (Verb.ADOPT, "to adopt"),
-    (Verb.RESTORE, "to restore"),
-    (Verb.PRUNE, "to prune"),
-    (Verb.KEEP, "to keep"),
-    (Verb.DELETE, "to destroy"),
-)
 
 MOST_BY_VERB = 20
 _LONGEST_WORD, _LONGEST_SENTENCE = 100, 400
@@ -43,15 +31,15 @@ def verdict_lines(plan: Plan, stale: str) -> Iterator[str]:
 
 
 def verdict(plan: Plan) -> str:
-    """``2 to create, 1 to destroy. Costs $1.00 to $2.00 (likely to unlucky, p50 to p90), at most $3.00. Blocked by 1 reason.``"""
+    """``2 to create, 1 to remove. Costs $1.00 to $2.00 (likely to unlucky, p50 to p90), at most $3.00. Blocked by 1 reason.``"""
     changes = f"{counts_text(plan.counts)}." if plan.actions else left_alone(plan) or "No changes."
     blocked = f"Blocked by {counted(len(plan.reasons), 'reason')}." if plan.reasons else "Not blocked." if plan.actions else ""
     return " ".join(part for part in (changes, cost_text(plan), blocked) if part)
 
 
 def counts_text(counts: Mapping[Verb, int]) -> str:
-    """``2 to create, 1 to destroy``, in the order of the plan's own summary."""
-    return ", ".join(f"{counts[verb]} {words}" for verb, words in _WORDS if counts.get(verb))
+    """``2 to create, 1 to remove``, in the order of the plan's own summary."""
+    return ", ".join(f"{counts[verb]} {words}" for verb, words in SUMMARY_WORDS if counts.get(verb))
 
 
 def by_verb(plan: Plan) -> Iterator[str]:
@@ -59,7 +47,7 @@ def by_verb(plan: Plan) -> Iterator[str]:
     if not plan.actions or len(plan.actions) > MOST_BY_VERB:
         return
     yield ""
-    for verb, words in _WORDS:
+    for verb, words in SUMMARY_WORDS:
         addresses = ", ".join(span(str(action.address)) for action in plan.actions if action.verb is verb)
         if addresses:
             yield f"- {words}: {addresses}"
@@ -88,7 +76,7 @@ def cost_text(plan: Plan) -> str:
 def _amounts(totals: Totals) -> str:
     least = "at least " if totals.is_at_least else ""
     most = f"at most {totals.at_most_usd.shown}" if totals.has_limit and not totals.is_at_least else f"at most: {_most(totals)}"
-    return f"{_band(totals.p50_usd, totals.p90_usd, least)} (likely to unlucky, p50 to p90), {most}"
+    return f"{_band(totals.p50_usd, totals.p90_usd, least)}, {most}"
 
 
 def _of_which(plan: Plan, totals: Totals) -> str:
@@ -145,4 +133,5 @@ def _base(basis: Basis) -> str:
 
 
 def _band(p50: Money, p90: Money, least: str) -> str:
-    return f"{least}{p50.shown} to {p90.shown}"
+    """``$1.00 to $2.00 (likely to unlucky, p50 to p90)``, or the one amount both come to."""
+    return f"{least}{p50.shown}" if p50 == p90 else f"{least}{p50.shown} to {p90.shown} (likely to unlucky, p50 to p90)"

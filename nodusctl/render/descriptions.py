@@ -97,11 +97,7 @@ def _conditions(conditions: Sequence[Mapping[str, Any]], style: Style) -> str:
     if not conditions:
         return "  none"
     rows = [[str(one.get(name, "")) for name in ("type", "status", "reason", "lastTransitionTime", "message")] for one in conditions]
-    return (
-        table(("TYPE", "STATUS", "REASON", "SINCE", "MESSAGE"), rows, style, indent=2)
-        if rows
-        else "  none: this kind has none, or nothing has happened to it yet"
-    )
+    return table(("TYPE", "STATUS", "REASON", "SINCE", "MESSAGE"), rows, style, indent=2)
 
 
 def events_text(history: Sequence[Happening], style: Style) -> str:

@@ -33,17 +33,19 @@ _GRAVE = frozenset({ChangeClass.DESTROYS, ChangeClass.ENDS_SESSION, ChangeClass.
 
 _SAID = {Verb.KEEP: "  kept", Verb.RESTORE: "  restore", Verb.PRUNE: "  prune"}
 """Words beside the name where the mark alone says too little."""
+_REMOVED = frozenset({Verb.DELETE, Verb.KEEP})
+_WITH_RESTART = "takes effect with this restart"
+"""What is said of a change that waits for the next start, where the plan restarts the object: this is that start."""
 
 
 def action_lines(action: Action, cost: CostLine | None, style: Style) -> Iterator[str]:
     """The block of one Action, its first line unindented."""
     mark, colour = _MARKS[Verb.RESTART if action.change_class in _REPLACING else action.verb]
     name = f"{action.moved_from} -> {action.address}" if action.moved_from is not None else str(action.address)
-    place = f"  ({action.source}:{action.line})" if action.source and action.line else ""
     kept = _SAID.get(action.verb, "")
     head = f"{style.paint(f'{mark:<2}', colour, 'bold')} {style.paint(name, 'bold')}"
-    yield f"{head}{kept}{_class(action.change_class, cost, style)}{style.paint(place, 'dim')}"
-    changes = tuple(_written(action)) if action.verb is Verb.CREATE else tuple(_change(change, cost) for change in action.changes)
+    yield f"{head}{kept}{_class(action.change_class, cost, style)}{style.paint(_place(action), 'dim')}"
+    changes = tuple(_written(action)) if action.verb is Verb.CREATE else tuple(_changes(action, cost))
     width = max((len(path) for path, _, _ in changes), default=0)
     for path, what, change_class in changes:
         yield f"     {path:<{width}}  {what}" + (f"  {style.paint(f'[{change_class}]', 'dim')}" if change_class else "")
@@ -89,12 +91,26 @@ def _shown_class(change_class: ChangeClass, cost: CostLine | None) -> str:
     return f"{change_class.value}, {rate.shown}/h" if change_class is ChangeClass.STARTS and rate is not None else change_class.value
 
 
-def _change(change: FieldChange, cost: CostLine | None) -> tuple[str, str, str]:
-    note = f"  ({change.note})" if change.note else ""
+def _place(action: Action) -> str:
+    """Where it is written; of what is no longer wanted, where it was."""
+    if action.source and action.line:
+        return f"  ({action.source}:{action.line})"
+    return f"  (last applied from {action.source})" if action.source and action.verb in _REMOVED else ""
+
+
+def _changes(action: Action, cost: CostLine | None) -> Iterator[tuple[str, str, str]]:
+    for change in action.changes:
+        yield _change(change, cost, waits=_WITH_RESTART if action.verb is Verb.RESTART else ChangeClass.NEXT_START.value)
+
+
+def _change(change: FieldChange, cost: CostLine | None, *, waits: str) -> tuple[str, str, str]:
+    """``waits`` is what is said of a change that takes effect at a start."""
+    said = waits if change.note == ChangeClass.NEXT_START.value else change.note
+    note = f"  ({said})" if said else ""
     return (
         change.path,
         f"{_shown_field(change.path, change.before)} -> {_shown_field(change.path, change.after)}{note}",
-        _shown_class(change.change_class, cost),
+        waits if change.change_class is ChangeClass.NEXT_START else _shown_class(change.change_class, cost),
     )
 
 

@@ -19,7 +19,7 @@ from nodusctl.render.spans import moment_text
 from nodusctl.render.style import Style
 from nodusctl.render.timetables import timetable_lines
 
-_SUMMARY = (
+SUMMARY_WORDS = (
     (Verb.CREATE, "to create"),
     (Verb.UPDATE, "to change"),
     (Verb.RESTART, "to restart"),
@@ -54,7 +54,7 @@ def plan_text(plan: Plan, style: Style) -> str:
 
 def summary_line(plan: Plan) -> str:
     """``2 to create, 1 to change.`` or ``No changes``; the counts a detailed exit code stands for."""
-    counts = [f"{plan.counts[verb]} {words}" for verb, words in _SUMMARY if plan.counts[verb]]
+    counts = [f"{plan.counts[verb]} {words}" for verb, words in SUMMARY_WORDS if plan.counts[verb]]
     return f"Plan: {', '.join(counts)}." if counts else left_alone(plan) or "No changes. The state is what the files say."
 
 
@@ -97,7 +97,8 @@ def burning_lines(plan: Plan) -> Iterator[str]:
     """Machines that bill while nothing desired explains them."""
     for one in plan.burning:
         since = f" since {moment_text(one.since)}" if one.since is not None else ""
-        yield f"{one.address}: machine {one.machine_id}, {one.rate_usd_per_hour.shown}/h{since}: {one.why}"
+        machine = f"machine {one.machine_id}" if one.machine_id else "perhaps a machine"
+        yield f"{one.address}: {machine}, {one.rate_usd_per_hour.shown}/h{since}: {one.why}"
 
 
 def _foot(plan: Plan, style: Style) -> Iterator[str]:

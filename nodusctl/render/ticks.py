@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
 from nodusctl.base.diagnostics import Diagnostic, error, warning
 from nodusctl.base.timestamps import format_time
-from nodusctl.engine.passes import Moved, TickResult
+from nodusctl.engine.passes import Moved, TickResult, Waiting
 from nodusctl.render.counting import counted
 from nodusctl.render.spans import moment_text
 from nodusctl.render.style import Style
 
 
 def tick_text(result: TickResult, style: Style) -> str:
-    """One line an object that moved, or that nothing was due."""
-    if not result.moved:
-        return "Nothing is due." if not result.looked_at else f"Nothing is due; {counted(result.looked_at, 'object')} looked at."
-    return "\n".join(_line(one, style) for one in result.moved)
+    """One line an object that moved, one for each that is on its way and waits; without either, that nothing was due."""
+    lines = [*(_line(one, style) for one in result.moved), *(_waiting_line(one) for one in result.waiting)]
+    if lines:
+        return "\n".join(lines)
+    return "Nothing is due." if not result.looked_at else f"Nothing is due; {counted(result.looked_at, 'object')} looked at."
+
+
+def _waiting_line(one: Waiting) -> str:
+    return f"  {one.address}  {one.phase}  {one.waits_for}"
 
 
 def _line(one: Moved, style: Style) -> str:
@@ -37,6 +42,7 @@ def tick_document(result: TickResult) -> dict[str, Any]:
             {"address": str(one.address), "before": one.before, "after": one.after, "code": one.code, "message": one.message}
             for one in result.moved
         ],
+        "waiting": [{"address": str(one.address), "phase": one.phase, "waitsFor": one.waits_for} for one in result.waiting],
         "failures": dict(result.failures or {}),
         "unsentNotices": list(result.unsent),
     }
@@ -49,12 +55,15 @@ def tick_diagnostics(result: TickResult) -> tuple[Diagnostic, ...]:
         error("ProviderNotReady", "A pass could not do all that was due.", f"{name}: {why}", again)
         for name, why in sorted((result.failures or {}).items())
     )
-    failed = tuple(
-        warning(one.code, "An object is not where it should be.", one.message, address=str(one.address))
-        for one in result.moved
-        if one.code and str(one.address) not in (result.failures or {})
-    )
+    failed = tuple(_failed(one) for one in result.moved if one.code and str(one.address) not in (result.failures or {}))
     return (*troubles, *failed, *unsent_diagnostics([result]))
+
+
+def _failed(one: Moved) -> Diagnostic:
+    if one.code == "NodeUnreachable":
+        fix = f"It ends itself at its armed edge; see what is known of it:\n  nodusctl describe {one.address}"
+        return warning(one.code, "A machine runs and doesn't answer.", one.message, fix, address=str(one.address))
+    return warning(one.code, "An object is not where it should be.", one.message, address=str(one.address))
 
 
 def unsent_diagnostics(results: Sequence[TickResult]) -> tuple[Diagnostic, ...]:
@@ -65,11 +74,19 @@ def unsent_diagnostics(results: Sequence[TickResult]) -> tuple[Diagnostic, ...]:
 
 
 def advance_text(results: Sequence[TickResult], now: datetime, style: Style) -> str:
-    """What moved in each of several passes, with the time of the pass, and where the clock stands."""
-    lines = [f"{moment_text(result.started_at)}  {_line(one, style)}" for result in results for one in result.moved]
+    """What moved in each of several passes, with the time of the pass, and where the clock stands. What stays as it was is said once."""
+    lines = [f"{moment_text(result.started_at)}  {_line(one, style)}" for result, one in _news(results)]
     bad = sum(1 for result in results if result.failures)
     end = f"{counted(len(results), 'tick')}" + (f", {bad} with failures" if bad else "") + f"; the world's time is {moment_text(now)}."
     return "\n".join([*lines, end])
+
+
+def _news(results: Sequence[TickResult]) -> Iterator[tuple[TickResult, Moved]]:
+    """Everything that moved, and each trouble where it isn't the one that the pass before told too."""
+    before: frozenset[Moved] = frozenset()
+    for result in results:
+        yield from ((result, one) for one in result.moved if one.before != one.after or one not in before)
+        before = frozenset(result.moved)
 
 
 def advance_document(results: Sequence[TickResult], now: datetime) -> dict[str, Any]:

@@ -38,8 +38,8 @@ class AttemptPlacement(StatusModel):
     rate_usd_per_hour: Amount | None = spec_field("Hourly rate, frozen.")
     interruptible: Flag | None = spec_field("Whether it can be taken back.")
     profile: str | None = spec_field("Placement profile.")
-    candidates: Count | None = spec_field("Offers that were considered.")
-    explain: Any = spec_field("Scores, fallbacks, and at most 20 rejected offers.")
+    candidates: Count | None = spec_field("Approved offers it was chosen from.")
+    explain: Any = spec_field("Scores of the approved offers, fallbacks not tried yet, and at most 20 refused tries.")
 
 
 class AttemptPredicted(StatusModel):

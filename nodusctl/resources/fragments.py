@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator
 
@@ -15,7 +15,10 @@ SECRET_KEY_PATTERN = r"[-._a-zA-Z0-9]{1,253}"
 SecretKeyName = Annotated[Text, matching(SECRET_KEY_PATTERN, "at most 253 letters, digits, '-', '_' and '.'")]
 DnsPattern = Annotated[
     Text,
-    matching(r"(\*\.)?([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\.)*[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", "a DNS name in lower case, or *.suffix"),
+    matching(
+        r"(\*\.)?([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\.)*(?![0-9]+$)[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?",
+        "a DNS name in lower case, or *.suffix; no address",
+    ),
 ]
 GpuType = Annotated[
     Text,
@@ -23,6 +26,9 @@ GpuType = Annotated[
     AfterValidator(str.upper),
 ]
 """Matched in any case, so kept in one: two spellings of a name are no change."""
+EgressPreset = Literal["python-packages", "conda-packages", "huggingface", "github", "wandb", "debian-packages"]
+EGRESS_PRESETS: tuple[str, ...] = get_args(EgressPreset)
+"""A provider that keeps AllowList knows the hosts of each."""
 GpuCount = Literal[1, 2, 4, 8]
 Size = Annotated[Quantity, quantity_between("1Mi", None)]
 """Bytes; fewer than this are a forgotten unit."""
@@ -123,8 +129,8 @@ class Egress(SpecModel):
     allow: tuple[DnsPattern, ...] | None = spec_field(
         "DNS names, or *.suffix.", rule="Only with policy AllowList; at most 128.", max_length=128
     )
-    presets: tuple[Annotated[Text, matching(r"[a-z0-9][-a-z0-9]*", "a list's name, such as python-packages")], ...] | None = spec_field(
-        "Named lists of hosts, such as python-packages and huggingface.", rule="Only with policy AllowList."
+    presets: tuple[EgressPreset, ...] | None = spec_field(
+        "Lists of the hosts that a purpose needs, by name.", rule="Only with policy AllowList."
     )
 
 

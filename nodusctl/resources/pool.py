@@ -6,7 +6,6 @@ from typing import Annotated
 
 from nodusctl.resources.fields import SpecModel, StatusModel, spec_field
 from nodusctl.resources.scalars import Amount, Count, Name, Text, matching
-from nodusctl.resources.status import Condition
 
 HostName = Annotated[Text, matching(r"[^\s]{1,512}", "a host or a connection address without spaces")]
 
@@ -22,7 +21,4 @@ class PoolSpec(SpecModel):
 class PoolStatus(StatusModel):
     """What was observed."""
 
-    nodes: Count | None = spec_field("Hosts of the Pool.")
-    ready_nodes: Count | None = spec_field("Hosts that are ready.")
-    conditions: tuple[Condition, ...] | None = spec_field("Latest observations.")
     observed_generation: Count | None = spec_field("The generation of the spec this status reflects.")

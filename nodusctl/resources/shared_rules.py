@@ -32,14 +32,15 @@ def machine_rules(spec: Spec, annotations: Mapping[str, str], nodes_hint: str) -
             paths=(("spec", "resources", "nodes"),),
         )
     egress = mapping_at(mapping_at(spec, "network"), "egress")
-    if egress.get("allow") and egress.get("policy", "Open") in ("Open", "Deny"):
-        yield Fault(
-            reason="Invalid",
-            summary="An allow list has no effect.",
-            detail="network.egress.allow is only for policy AllowList.",
-            fix="Write policy: AllowList, or remove allow.",
-            paths=(("spec", "network", "egress", "policy"), ("spec", "network", "egress", "allow")),
-        )
+    for name in ("allow", "presets"):
+        if egress.get(name) and egress.get("policy", "Open") in ("Open", "Deny"):
+            yield Fault(
+                reason="Invalid",
+                summary="An allow list has no effect.",
+                detail=f"network.egress.{name} is only for policy AllowList.",
+                fix=f"Write policy: AllowList, or remove {name}.",
+                paths=(("spec", "network", "egress", "policy"), ("spec", "network", "egress", name)),
+            )
     yield from env_rules(spec.get("env"), ("spec", "env"), annotations)
     yield from unique(spec, "secrets", by="name")
     yield from unique(spec, "imagePullSecrets")

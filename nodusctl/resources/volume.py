@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from nodusctl.resources.fields import SpecModel, StatusModel, spec_field
 from nodusctl.resources.mutability import Mutability
 from nodusctl.resources.scalars import Count, Quantity, Text, Time, matching, quantity_between
-from nodusctl.resources.status import Condition, Cost
+from nodusctl.resources.status import Condition
 
 
 class VolumeSpec(SpecModel):
@@ -38,12 +38,10 @@ class VolumeHolder(StatusModel):
 
 
 class VolumeStorage(StatusModel):
-    """What is stored and costs money."""
+    """What is stored."""
 
     location: str | None = spec_field("Where it is.")
     size: str | None = spec_field("Size at the provider.")
-    rate_usd_per_month: str | None = spec_field("Monthly rate, or unknown.")
-    cost: Cost | None = spec_field("Money spent on storage.")
 
 
 class VolumeStatus(StatusModel):

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from nodusctl.ports.pulled import Backup, PulledState
-from nodusctl.store import pull_faults
+from nodusctl.store import faults
 from nodusctl.store.location import prepare_folder
 
 BY_HAND = "by-hand"
@@ -37,7 +37,7 @@ class Backups:
             self.folder.mkdir(exist_ok=True, mode=0o700)
             write_private(path, text_of(state))
         except OSError as problem:
-            raise pull_faults.not_kept(path, problem.strerror or str(problem)) from None
+            raise faults.not_kept(path, problem.strerror or str(problem)) from None
         self._forget_oldest()
         kept = self._read(path)
         assert kept is not None, "it was named a moment ago"

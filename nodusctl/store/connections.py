@@ -157,7 +157,7 @@ class SqliteDatabase:
         if revision == REVISION:
             return "current"
         if not migrating.is_known(revision):
-            raise faults.newer_schema(self.path, revision)
+            raise faults.newer(self.path, f"schema revision {revision}")
         return "older"
 
     def _opened_writer(self) -> Channel:

@@ -8,7 +8,6 @@ from typing import Protocol
 from nodusctl.base.timestamps import parse_time
 from nodusctl.ports.keys import RECOVERY, KeyChange, Member, OwnKey, Rotated
 from nodusctl.store import key_faults, keyed, member_keys
-from nodusctl.store.faults import bad_member_key
 from nodusctl.store.keyed import Keyed
 from nodusctl.store.sealing import Ring, Vault
 from nodusctl.store.seals import KeyCopy, Seal
@@ -107,4 +106,4 @@ def _public_of(secret: str, source: str) -> str:
     try:
         return member_keys.public_of(secret)
     except ValueError as problem:
-        raise bad_member_key(source, str(problem)) from None
+        raise key_faults.bad_member_key(source, str(problem)) from None

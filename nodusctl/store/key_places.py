@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from nodusctl.store.faults import keyring_missing, keyring_refused, open_key_file
+from nodusctl.store.key_faults import keyring_missing, keyring_refused, open_key_file
 
 _SERVICE = "nodusctl"
 

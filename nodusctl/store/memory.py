@@ -173,6 +173,10 @@ class MemoryJournal:
     def version(self) -> int:
         return self._shelf.changes
 
+    def require_key(self) -> None:
+        if self._book.ring.check:
+            self._vault.seal(self._book.ring)
+
     def secret(self, name: str) -> str | None:
         book = self._book
         return self._vault.open(book.ring, name, book.sealed[name]) if name in book.sealed else None

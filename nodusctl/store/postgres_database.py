@@ -106,7 +106,7 @@ class PostgresDatabase:
                 if turn.revision != REVISION:
                     # Somebody has brought the tables up since; they aren't ours to write any more.
                     self._is_current = False
-                    raise faults.newer_schema(self.place, turn.revision)
+                    raise faults.newer(self.place, f"schema revision {turn.revision}")
                 outcome = act(connection)
         except CommitLost as lost:
             if not self._was_committed(lost):
@@ -183,7 +183,7 @@ class PostgresDatabase:
         if revision == REVISION:
             return "current"
         if not migrating.is_known(revision):
-            raise faults.newer_schema(self.place, revision)
+            raise faults.newer(self.place, f"schema revision {revision}")
         return "older"
 
     def _begun(self) -> tuple[ExitStack, Connection]:

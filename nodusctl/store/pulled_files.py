@@ -21,7 +21,7 @@ from nodusctl.ledger.entries import Entry
 from nodusctl.ports.pulled import PulledState
 from nodusctl.state.records import Record
 from nodusctl.state.status import ObjectStatus
-from nodusctl.store import migrating, money, pull_faults, pulling
+from nodusctl.store import faults, migrating, money, pulling
 from nodusctl.store.codec import decode, decode_event
 from nodusctl.store.revision import REVISION
 from nodusctl.store.schema import METADATA
@@ -68,11 +68,11 @@ def read(path: Path, *, takes_edited: bool = False) -> PulledState:
     state = _read(path, takes_edited=takes_edited)
     if state.revision != REVISION:
         if not migrating.is_known(state.revision):
-            raise pull_faults.newer(path, state.revision)
+            raise faults.newer(path, f"schema revision {state.revision}")
         state = _brought_up(state, path)
-    faults = list(_faults(state))
-    if faults:
-        raise pull_faults.unsound(path, faults[:_TOLD], len(faults))
+    found = list(_faults(state))
+    if found:
+        raise faults.copy_unsound(path, found[:_TOLD], len(found))
     return state
 
 
@@ -80,17 +80,17 @@ def _read(path: Path, *, takes_edited: bool) -> PulledState:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as problem:
-        raise pull_faults.unreadable(path, problem.strerror or str(problem)) from None
+        raise faults.copy_unreadable(path, problem.strerror or str(problem)) from None
     except (UnicodeDecodeError, ValueError):
-        raise pull_faults.unreadable(path, "it is no JSON, or was cut short") from None
+        raise faults.copy_unreadable(path, "it is no JSON, or was cut short") from None
     if not isinstance(document, dict) or not str(document.get("format", "")).startswith("nodusctl-state-"):
-        raise pull_faults.unreadable(path, "it is no pulled state")
+        raise faults.copy_unreadable(path, "it is no pulled state")
     if document["format"] != FORMAT:
-        raise pull_faults.newer(path, str(document["format"]))
+        raise faults.newer(path, f"format {document['format']}")
     claimed = document.pop("digest", "")
     try:
         if claimed != digest(document) and not takes_edited:
-            raise pull_faults.edited(path)
+            raise faults.copy_edited(path)
         tables = {
             str(name): tuple(dict(zip(table["columns"], row, strict=True)) for row in table["rows"])
             for name, table in document["tables"].items()
@@ -103,7 +103,7 @@ def _read(path: Path, *, takes_edited: bool) -> PulledState:
             numbers={str(name): int(last) for name, last in document["numbers"].items()},
         )
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise pull_faults.unreadable(path, "parts of it are missing or have another form") from None
+        raise faults.copy_unreadable(path, "parts of it are missing or have another form") from None
 
 
 def _brought_up(state: PulledState, path: Path) -> PulledState:
@@ -125,7 +125,7 @@ def _brought_up(state: PulledState, path: Path) -> PulledState:
             migrating.upgrade(connection)
             return pulling.pull(connection, by=state.pulled_by, at=state.pulled_at)
     except (SQLAlchemyError, KeyError, ValueError):
-        raise pull_faults.unreadable(path, f"its rows don't fit the schema of revision {state.revision}") from None
+        raise faults.copy_unreadable(path, f"its rows don't fit the schema of revision {state.revision}") from None
     finally:
         engine.dispose()
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from nodusctl.base.redaction import REDACTOR
 from nodusctl.store import member_keys
-from nodusctl.store.faults import bad_member_key, member_key_alone, missing_key, no_member, wrong_key
+from nodusctl.store.key_faults import bad_member_key, member_key_alone, missing_key, no_member, wrong_key
 from nodusctl.store.key_places import KeyFile, KeyPlace, KeyringEntry
 from nodusctl.store.seals import KeyCopy, Seal, seal_from_copies, seal_of_text
 

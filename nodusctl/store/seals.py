@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from nodusctl.store import member_keys
-from nodusctl.store.faults import bad_key, wrong_key
+from nodusctl.store.key_faults import bad_key, wrong_key
 
 _HEX_KEY = re.compile(r"[0-9a-fA-F]{64}\Z")
 _SHORTEST_KEY = 16

@@ -125,6 +125,11 @@ class TableJournal:
     def version(self) -> int:
         return self._database.version()
 
+    def require_key(self) -> None:
+        ring = self._read(sealed_rows.whole_ring, NO_RING)
+        if ring.check:
+            self._vault.seal(ring)
+
     def secret(self, name: str) -> str | None:
         return self._read(lambda connection: sealed_rows.read(connection, self._vault, name), None)
 

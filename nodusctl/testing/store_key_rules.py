@@ -202,6 +202,17 @@ class KeyRules(StoreHooks):
         ada.keys.remove("ben", CHANGE)
         assert refusal(lambda: ada.keys.remove("ada", CHANGE)) == "Conflict"
 
+    def test_whoever_lacks_the_key_learns_it_before_anything_is_begun(self, store: StoreUnderTest, ada: SeenState, ben: SeenState) -> None:
+        """Asked for, a key that isn't the state's is told; the state's own is not, nor is any where nothing is sealed yet."""
+        ada.journal.require_key()
+        assert refusal(ben.journal.require_key) == "StateKeyWrong"
+        assert refusal(store.seen_with(KeyMaterial()).journal.require_key) == "StateKeyMissing"
+
+    def test_a_state_that_has_sealed_nothing_requires_no_key(self, store: StoreUnderTest) -> None:
+        store.seen_with(KeyMaterial()).journal.require_key()
+        store.journal.consume(a_consumption())
+        store.seen_with(KeyMaterial()).journal.require_key()
+
     def test_a_members_key_opens_no_state_of_one_person(self, store: StoreUnderTest, ada: SeenState) -> None:
         """Nor is it taken for a phrase."""
         pair = store.seen_with(KeyMaterial(text=_pair()))

@@ -1,8 +1,9 @@
 """A ``tick`` that finds nothing due: near the bare imports it needs, and linear in Workspaces at rest and in machines that run.
 
 Each pass is a process of its own, as cron starts it, and processor time is what counts: on a busy computer the time on the wall says
-nothing about work. Beside it, in turns, a Python imports exactly the modules that pass was seen to load, and does nothing with them. All of
-them find their bytecode where an installed program has it.
+nothing about work. What objects add is the median, over rounds, of the difference within one round. Beside it, in turns, a Python
+imports exactly the modules that pass was seen to load, and does nothing with them. All of them find their bytecode where an installed
+program has it.
 
 Workspaces at rest each have an opening of their own in another century, in a project that also has a provider with real time: then the
 clock is the computer's and a pass has no need of any plugin. Machines that run are looked at by every pass, so that one needs the executor,
@@ -18,6 +19,7 @@ import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from statistics import median
 
 Line = Callable[[str, float, float, str], None]
 
@@ -25,8 +27,8 @@ MOST_IMPORTS = 1.5
 """A pass may take this many times what its imports take."""
 MOST_GROWTH = 12.0
 """Ten times the objects may take this many times as long, start-up aside, before it no longer counts as linear."""
-AT_REST, THAT_RUN = (10, 1_000, 10_000), (10, 200, 2_000)
-_ROUNDS, _IN_A_FILE = 5, 1_000
+AT_REST, THAT_RUN = (10, 1_000, 10_000), (10, 300, 3_000)
+_ROUNDS, _IN_A_FILE = 7, 1_000
 _SEEN = """import runpy, sys
 try:
     runpy.run_module("nodusctl", run_name="__main__")
@@ -65,16 +67,16 @@ def _measure(line: Line, passes: Passes, what: str, folders: dict[int, Path], sa
     for number, folder in folders.items():
         passes.make(folder, said.format(number=number))
     modules = passes.modules(folders[few])
-    took, bare = dict.fromkeys(folders, float("inf")), float("inf")
+    rounds, bare = [], float("inf")
     for _ in range(_ROUNDS):
         bare = min(bare, passes.imports(modules))
-        for number, folder in folders.items():
-            took[number] = min(took[number], passes.make(folder, said.format(number=number)))
+        rounds.append({number: passes.make(folder, said.format(number=number)) for number, folder in folders.items()})
+    took = {number: min(one[number] for one in rounds) for number in folders}
     beside = f"{took[few] / bare:.2f} x the bare imports of its {len(modules)} modules, {bare * 1000:.0f} ms"
     line(f"idle tick, {few} Workspaces {what}", took[few], bare * MOST_IMPORTS, beside)
-    grown, growing = (took[number] - took[few] for number in (many, some))
+    grown, growing = (median(one[number] - one[few] for one in rounds) for number in (many, some))
     beside = f"{grown / (many - few) * 1_000_000:.0f} µs a Workspace; {grown / growing:.1f} x that of {some:,}, start-up aside"
-    line(f"idle tick, {many:,} Workspaces {what}", took[many], took[few] + growing * MOST_GROWTH, beside)
+    line(f"idle tick, {many:,} Workspaces {what}", took[few] + grown, took[few] + growing * MOST_GROWTH, beside)
 
 
 class Passes:

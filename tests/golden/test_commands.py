@@ -14,7 +14,6 @@ from support.commands import LAB, CommandLine, Ran
 from syrupy.assertion import SnapshotAssertion
 
 from nodusctl.base.exits import ExitCode
-from nodusctl.cli.registry import ENTRIES
 
 _MASKS = (
     (re.compile(r"\"?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\"?"), "<uid>"),
@@ -54,11 +53,6 @@ def stopped(applied: CommandLine) -> CommandLine:
 
 def test_the_help(empty_cli: CommandLine, snapshot: SnapshotAssertion) -> None:
     assert shown(empty_cli, empty_cli("--help")) == snapshot
-
-
-@pytest.mark.parametrize("name", sorted(ENTRIES))
-def test_the_help_of_each_command(empty_cli: CommandLine, name: str, snapshot: SnapshotAssertion) -> None:
-    assert shown(empty_cli, empty_cli(name, "--help")) == snapshot
 
 
 @pytest.mark.parametrize(

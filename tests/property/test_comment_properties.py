@@ -96,7 +96,7 @@ def test_text_json_and_comment_say_one_value(shape: Shape) -> None:
     body, text, document = comment_of(plan, Forge.GITLAB).body, plan_text(plan, PLAIN), plan_document(plan)
     assert document["planHash"] in body and document["planHash"] in text
     assert f"**{counts_text(plan.counts)}." in body
-    for verb, words in (("create", "to create"), ("restart", "to restart"), ("delete", "to destroy"), ("update", "to change")):
+    for verb, words in (("create", "to create"), ("restart", "to restart"), ("delete", "to remove"), ("update", "to change")):
         said = re.search(rf"(\d+) {words}", body.split("\n\n")[2])
         assert (int(said[1]) if said else 0) == document["counts"][verb]
     assert plan.totals is not None

@@ -6,12 +6,17 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.planning import LAB, applied, plan, running, workspace
+from support.drawn_specs import RUN_NOWHERE, RUN_ON_MACHINES, resource_of, written
+from support.planning import LAB, NOW, after, applied, plan, running, workspace
 
 from nodusctl.base.exits import ExitCode
 from nodusctl.plan.file import read_plan, write_plan
 from nodusctl.plan.hashing import plan_hash
 from nodusctl.render.plan_text import summary_line
+from nodusctl.resources.resource import Resource
+from nodusctl.state.records import Record
+from nodusctl.state.snapshot import Snapshot, Standing
+from nodusctl.state.status import ObjectStatus
 
 _GPU = st.sampled_from(['"L4"', '"H100:8"', "{type: [H100], count: 1}"])
 _FIELDS: dict[str, st.SearchStrategy[Any]] = {
@@ -42,6 +47,41 @@ def test_a_plan_after_apply_is_empty(spec: str) -> None:
     state = applied(workspace(spec=spec))
     again = plan(workspace(spec=spec), snapshot=state)
     assert again.actions == () and again.exit_code(is_detailed=True) in {ExitCode.DONE, ExitCode.BLOCKED}
+
+
+@given(RUN_NOWHERE)
+@_QUICK
+def test_a_plan_after_apply_is_empty_of_what_runs_nowhere_too(document: tuple[str, dict[str, Any]]) -> None:
+    text = written(*document)
+    made = plan(text)
+    assert made.reasons == () and len(made.actions) == 1
+    again = plan(text, snapshot=after(made))
+    assert again.actions == () and again.exit_code(is_detailed=True) is ExitCode.DONE
+
+
+@given(RUN_NOWHERE | RUN_ON_MACHINES)
+@_QUICK
+def test_every_default_written_out_in_another_spelling_is_no_change(document: tuple[str, dict[str, Any]]) -> None:
+    kind, spec = document
+    first = resource_of(kind, spec)
+    state = _recorded(first)
+    assert plan(written(kind, spec), snapshot=state).actions == ()
+    assert plan(written(kind, first.written), snapshot=state).actions == ()
+    assert plan(written(kind, first.spec), snapshot=state).actions == ()
+
+
+def _recorded(one: Resource) -> Snapshot:
+    """A state that has it as it was written, whatever a plan would say against starting it."""
+    record = Record(
+        uid="uid-x",
+        address=one.address,
+        generation=1,
+        created_at=NOW,
+        spec=one.spec,
+        applied=one.written,
+        source=one.source,
+    )
+    return Snapshot(lineage="a", serial=1, standings={one.address: Standing(record=record, status=ObjectStatus())})
 
 
 @given(SPECS, SPECS)

@@ -9,6 +9,7 @@ import pytest
 from support.commands import LAB, CommandLine
 
 from nodusctl.base.exits import ExitCode
+from nodusctl.base.money import Money
 
 OFFER = """
   - id: {id}
@@ -93,6 +94,42 @@ def test_case_8_applying_the_plan_brings_the_approved_hardware_back(cli: Command
     assert cli("sim", "machines", "-o", "name").out == "i-000002\n"
     assert cli("drift").code is ExitCode.DONE
     assert cli("plan", "--detailed-exitcode").code is ExitCode.DONE
+
+
+def test_case_10_a_rename_is_hinted_at_and_with_the_annotation_touches_nothing_outside(cli: CommandLine) -> None:
+    assert cli("apply", "--yes").code is ExitCode.DONE
+    before = json.loads(cli("get", "ws/lab", "-o", "json").out)["metadata"]["uid"]
+    calls = {operation: cli("sim", "calls", "--op", operation, "--count").out for operation in ("create", "delete", "detach", "save")}
+    renamed = LAB.replace("{name: lab,", "{name: lab2,")
+    cli.write("ws.yaml", renamed)
+    planned = cli("plan")
+    assert "Plan: 1 to create, 1 to remove." in planned.out
+    assert "moved-from: lab" in planned.out
+    cli.write("ws.yaml", renamed.replace("{name: lab2,", "{name: lab2, annotations: {nodus.dev/moved-from: lab},"))
+    assert "Plan: 1 moved." in cli("plan").out
+    assert cli("apply", "--yes").code is ExitCode.DONE
+    assert cli("plan", "--detailed-exitcode").code is ExitCode.DONE
+    assert json.loads(cli("get", "ws/lab2", "-o", "json").out)["metadata"]["uid"] == before
+    assert {operation: cli("sim", "calls", "--op", operation, "--count").out for operation in calls} == calls
+
+
+def test_case_14_warm_workers_count_for_the_function_and_their_idle_cost_is_printed(cli: CommandLine) -> None:
+    function = (
+        "apiVersion: nodus.dev/v1\nkind: Function\nmetadata: {name: embed}\nspec:\n  code: {module: app, qualname: Emb, "
+        'cls: {name: Emb, methods: [embed, rank]}}\n  python: "3.12"\n  resources: {gpu: L4}\n  scaling: {minWorkers: 2}\n'
+    )
+    cli.write("ws.yaml", function)
+    planned = cli("plan")
+    assert "warm capacity 2 x $1.10/h = $1,606.00 per 730 h" in planned.out
+    assert "at most 10 workers at once" in planned.out
+    plan = next(line for line in map(json.loads, cli("plan", "--json").out.splitlines()) if line["type"] == "plan")
+    estimate = plan["costs"][0]["estimate"]
+    assert Money.parse(estimate["concurrentHoldUSD"]) == Money(10 * Money.parse(estimate["holdUSD"]).micro)
+    for wrong in ("maxWorkers: 1001", "minWorkers: 11"):
+        cli.write("ws.yaml", function.replace("minWorkers: 2", wrong))
+        refused = cli("validate")
+        assert refused.code is ExitCode.ERROR
+        assert "ws.yaml:8:" in refused.err
 
 
 def test_case_11_what_changes_by_itself_is_never_a_change(cli: CommandLine) -> None:

@@ -13,7 +13,9 @@ from support.world import HOME_YAML, LAB, START, World, outcome, workspace_yaml
 from nodusctl.attempts.events import HomeNotSaved, HomeSaved, Remarked
 from nodusctl.base.exits import ExitCode, UserError
 from nodusctl.base.money import Money, total
+from nodusctl.base.timestamps import format_time
 from nodusctl.engine.inspect_receipts import attempts_of, receipts_among
+from nodusctl.engine.inspect_status import workspace_status
 from nodusctl.ledger.entries import EntryKind, charged
 from nodusctl.lifecycle.money import charge_of
 from nodusctl.pricing.charge import at_rate, elapsed_seconds
@@ -317,6 +319,23 @@ def test_funded_past_the_edge_a_money_stop_ends_without_the_save_and_says_what_w
     assert lost.reason == "disk newer than revision 0: its money ended before the save did"  # type: ignore[attr-defined]
     assert world.condition("StateSaved") == "False"
     world.check_quiet()
+
+
+def test_funded_is_false_once_nothing_more_can_be_held_and_stop_by_is_then_the_funded_edge(world: World) -> None:
+    running(world, lab(maxCostUSD="3.00"))
+    seen = []
+    for _ in range(10):
+        world.pass_time(HOUR)
+        world.tick()
+        stored = world.state.journal.load(world.standing().record.uid)
+        assert stored is not None
+        status = workspace_status(stored, world.state.journal.snapshot(), now=world.clock.now())
+        edge = world.attempt().edge_at
+        assert edge is not None
+        assert status["cost"]["fundedUntilTime"] == format_time(edge.replace(microsecond=0)) == status["stopByTime"]
+        seen.append(world.condition("Funded"))
+    assert seen == ["True"] * 8 + ["False"] * 2
+    assert world.attempt().edge_bound == "cap"
 
 
 # Receipts

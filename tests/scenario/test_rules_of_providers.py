@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -294,6 +295,18 @@ def test_r13_a_platform_that_asks_for_patience_gets_it(world: World) -> None:
     assert world.apply().exit_code is ExitCode.DONE
     acquired_at = world.attempt().timings.acquired_at
     assert acquired_at is not None and acquired_at - before >= 5 * MINUTE
+
+
+@pytest.mark.parametrize(("operation", "rest"), [("delete", "Stopped"), ("save", "Stopped"), ("detach", "Stopped")])
+def test_r13_patience_is_kept_for_every_step_and_not_only_for_starts(world: World, operation: str, rest: str) -> None:
+    world.write(HOME_YAML, workspace_yaml())
+    world.apply()
+    world.fault(operation, "error TooManyRequests retry-after 90s", times=2)
+    assert world.stop().exit_code is ExitCode.DONE
+    assert world.status().phase == rest
+    asked = [call.time for call in world.cloud.calls(operation)][:3]
+    assert [after - before >= timedelta(seconds=90) for before, after in pairwise(asked)] == [True, True]
+    world.check_quiet()
 
 
 def test_r14_a_start_that_moves_on_deletes_only_the_empty_disk_it_made_itself(world: World) -> None:

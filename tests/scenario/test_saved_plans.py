@@ -216,10 +216,45 @@ def test_refusals_come_in_one_order_and_leave_nothing_held(world: World) -> None
     world.check_quiet()
 
 
-def _refusal(world: World, plan: Plan) -> Diagnostic:
+def test_of_many_reasons_the_first_is_told_and_each_refusal_leaves_nothing_held(world: World) -> None:
+    """One plan that is wrong in every way is mended in one respect after the other; what is told next is the next of the order."""
+    world.write(HOME_YAML, workspace_yaml()).apply()
+    world.write(HOME_YAML, workspace_yaml(), workspace_yaml("b", volume="", ephemeral=True))
+    right = world.plan()
+    basis = right.basis
+    moved = replace(right.actions[0], facts=replace(right.actions[0].facts, uid="another"))
+    wrong = replace(
+        right, actions=(moved,), basis=replace(basis, lineage="other", serial=99, providers=dict.fromkeys(basis.providers, "0.0"))
+    )
+    world.fault("price", "price 9.00")
+    creates = world.count("create")
+    for mended, told, code in (
+        (wrong, "This plan belongs to another state.", ExitCode.REFUSED),
+        (replace(wrong, basis=replace(wrong.basis, lineage=basis.lineage)), "The state moved since this plan was made.", ExitCode.REFUSED),
+        (replace(wrong, basis=replace(basis, providers=wrong.basis.providers)), "Something this plan relies on changed.", ExitCode.REFUSED),
+        (
+            replace(right, basis=replace(basis, providers=wrong.basis.providers)),
+            "A provider changed since this plan was made.",
+            ExitCode.REFUSED,
+        ),
+        (right, "PriceMoved", ExitCode.PRICE),
+    ):
+        refused = _refusal(world, mended, code)
+        assert told in (refused.summary, refused.code)
+        world.check_quiet()
+    world.heal()
+    assert world.apply(right, is_saved_plan=True).exit_code is ExitCode.DONE
+    assert world.count("create") == creates + 1
+    world.fault("price", "price 9.00")
+    used = replace(right, basis=replace(basis, providers=wrong.basis.providers))
+    assert _refusal(world, used).summary == "This plan was already applied.", "though serial, facts, provider and price have moved"
+    world.check_quiet()
+
+
+def _refusal(world: World, plan: Plan, code: ExitCode = ExitCode.REFUSED) -> Diagnostic:
     with pytest.raises(UserError) as refused:
         world.apply(plan, is_saved_plan=True)
-    assert refused.value.exit_code is ExitCode.REFUSED
+    assert refused.value.exit_code is code
     return refused.value.diagnostics[0]
 
 

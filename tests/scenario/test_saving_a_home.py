@@ -6,7 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from support.world import HOME, HOME_YAML, LAB, World, workspace_yaml
+from support.world import HOME, HOME_YAML, LAB, START, World, workspace_yaml
 
 from nodusctl.attempts.events import HomeNotSaved
 from nodusctl.base.exits import ExitCode
@@ -51,6 +51,23 @@ def test_after_a_failed_save_the_next_start_goes_on_from_the_live_disk(world: Wo
     assert (world.home().disk_id, world.home().revision, world.home().is_newer_than_revision) == (disk_id, 1, False)
     assert len(world.cloud.disk_content(disk_id)) == 2
     assert world.condition("StateSaved") == "True"
+    world.check_quiet()
+
+
+def test_a_save_that_fails_in_each_tick_is_given_up_after_its_bound_and_the_next_window_opens(world: World) -> None:
+    """A pass remembers no try of an earlier one: without a bound in time the stop would never be over, and no window would open again."""
+    world.write(HOME_YAML, workspace_yaml(idleTimeout="0s", annotations={"windows": "daily 10:00-11:00 UTC; daily 12:00-13:00 UTC"}))
+    world.apply()
+    world.fault("save", "error Unavailable message the store is down")
+    world.tick_until(START + timedelta(hours=2, minutes=40))
+    assert (world.status().phase, len(world.attempts())) == (Phase.STOPPED, 1)
+    assert world.condition("StateSaved") == "False"
+    assert "the store is down" in world.events(HomeNotSaved)[-1].reason  # type: ignore[attr-defined]
+    assert world.count("save") >= 3
+    world.heal()
+    world.tick_until(START + timedelta(hours=5))
+    assert len(world.attempts()) == 2, "the next window opened"
+    assert world.condition("StateSaved") == "True" and not world.home().is_newer_than_revision
     world.check_quiet()
 
 

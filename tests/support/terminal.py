@@ -8,14 +8,15 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from support.commands import STATE_KEY, CommandLine
 
 LIMIT_SECONDS = 60.0
 CTRL_C = "\x03"
-_TAKES_THE_TERMINAL = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.executable, sys.argv[1:])"
+_TAKES_THE_TERMINAL = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execvp(sys.argv[1], sys.argv[1:])"
 """So that what is typed as Ctrl-C becomes its signal."""
 
 
@@ -31,18 +32,18 @@ def started(cli: CommandLine, *words: str, **streams: Any) -> subprocess.Popen[s
     return subprocess.Popen(command, cwd=cli.folder, env=environment_of(cli), text=True, **given)
 
 
-class Session:
-    """One ``nodusctl`` on a terminal of its own."""
+class OnTerminal:
+    """One program on a terminal of its own."""
 
-    def __init__(self, cli: CommandLine, *words: str) -> None:
+    def __init__(self, words: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
         self._ours, theirs = pty.openpty()
         self.process = subprocess.Popen(
-            [sys.executable, "-c", _TAKES_THE_TERMINAL, sys.executable, "-m", "nodusctl", *words],
-            cwd=cli.folder,
+            [sys.executable, "-c", _TAKES_THE_TERMINAL, *words],
+            cwd=folder,
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
-            env={**environment_of(cli), "TERM": "xterm", "COLUMNS": "120"},
+            env={**environment, "TERM": "xterm", "COLUMNS": "120"},
             start_new_session=True,
         )
         os.close(theirs)
@@ -75,3 +76,10 @@ class Session:
         """Read to the end; the exit code."""
         self.read_until(lambda said: False)
         return self.process.wait(LIMIT_SECONDS)
+
+
+class Session(OnTerminal):
+    """One ``nodusctl`` on a terminal of its own."""
+
+    def __init__(self, cli: CommandLine, *words: str) -> None:
+        super().__init__([sys.executable, "-m", "nodusctl", *words], cli.folder, environment_of(cli))

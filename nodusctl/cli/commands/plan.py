@@ -96,7 +96,7 @@ def plan(
         try:
             save_plan(made, path, state_folder=wiring.project.state_folder)
         except OSError as fault:
-            usage_error("The plan can't be saved", f"{path}: {fault.strerror}.")
+            usage_error("The plan can't be saved", f"{path}: {fault.strerror}.", "Name a file you may write, with -o.")
         output.remark(_saved_text(made, _shown(path, wiring.start)))
     return made.exit_code(is_detailed=is_detailed)
 

@@ -23,8 +23,8 @@ class LineProgress:
         self._due_at = wall.monotonic() + _FIRST_SECONDS
 
     def report(self, report: ProgressReport) -> None:
+        # Said with the next pulse: what a pass learns of several objects comes one after the other, and a line counts them all.
         self._board.take(report, self._wall.monotonic())
-        self.pulse()
 
     def pulse(self) -> None:
         now = self._wall.monotonic()

@@ -69,6 +69,7 @@ def test_only_the_machines_own_cards_are_read_and_one_that_says_nothing_is_left_
     assert graphics.read_nvidia(text, ["GPU-bb"]) == [("GPU 1", 12)]
     rocm = '{"card0": {"GPU use (%)": "71", "Unique ID": "0xABC"}, "card1": {"GPU use (%)": "0", "Unique ID": "0xdef"}, "system": {}}'
     assert graphics.read_rocm(rocm, ["GPU-abc"]) == [("GPU 0", 71)]
+    assert graphics.read_rocm(rocm.replace("0xdef", "N/A"), ["1"]) == [("GPU 1", 0)]
 
 
 def test_a_machine_that_was_given_no_cards_asks_no_tool(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -143,6 +143,27 @@ def test_fish_completes_after_sourcing_the_script(cli: CommandLine) -> None:
     assert lines == ["lab"]
 
 
+# What zsh's own line editor would be given, printed: words without and with a description, and files.
+_ZSH = """
+autoload -Uz compinit; compinit -u -d .dump; source <(nodusctl completion zsh)
+compadd() { print -r -- ${(P)2} }
+_describe() { print -r -- ${${(P)2}%%:*} }
+_files() { print files $* }
+try() { words=("$@"); CURRENT=$#; _nodusctl || print nothing }
+try nodusctl sto
+try nodusctl stop ''
+try nodusctl describe workspace/
+try nodusctl validate w
+try nodusctl nonsense ''
+"""
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
+def test_zsh_completes_after_sourcing_the_script(cli: CommandLine) -> None:
+    assert cli("apply", "--yes").code == 0
+    assert _shell(["zsh", "-f", "-c", _ZSH], cli.folder) == ["stop", "lab", "workspace/lab", "files", "nothing"]
+
+
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
 def test_zsh_reads_the_script_without_a_fault(tmp_path: Path) -> None:
     script = "autoload -Uz compinit; compinit -u -d .dump; source <(nodusctl completion zsh); print $_comps[nodusctl]"

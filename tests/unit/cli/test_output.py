@@ -108,6 +108,16 @@ def test_without_a_terminal_there_is_one_line_in_ten_seconds() -> None:
     assert lines[0] == "0 of 1 done; workspace/lab Starting: step 1 (0s)"
 
 
+def test_a_line_counts_all_objects_a_pass_told_of() -> None:
+    stream, wall = io.StringIO(), HandWall()
+    progress = LineProgress(CleanStream(stream), wall)
+    wall.sleep(5)
+    for name in ("lab", "two"):
+        progress.report(report(name, "booting"))
+    progress.pulse()
+    assert stream.getvalue().startswith("0 of 2 done; ")
+
+
 def test_nothing_is_said_before_anything_is_going_on() -> None:
     stream, wall = io.StringIO(), HandWall()
     progress = LineProgress(CleanStream(stream), wall)

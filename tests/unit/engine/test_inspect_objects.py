@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from support.commands import CommandLine
+from support.commands import LAB, CommandLine
 
 from nodusctl.base.exits import ExitCode
 from nodusctl.base.money import Money, total
@@ -88,6 +88,39 @@ def test_a_named_object_that_is_missing_is_exit_1_and_the_others_are_printed(sto
 def test_attempts_carry_the_label_of_their_owner(stopped: CommandLine) -> None:
     assert stopped("get", "attempts", "-l", "nodus.dev/workspace=lab", "-o", "name").out == "attempt/lab-1\n"
     assert stopped("get", "attempts", "-l", "nodus.dev/workspace=other", "-o", "name").out == ""
+
+
+def test_an_attempt_says_what_it_was_chosen_from_and_what_was_expected(stopped: CommandLine) -> None:
+    status = document(stopped, "att/lab-1")["status"]
+    placement = status["placement"]
+    assert (placement["profile"], placement["candidates"]) == ("Balanced", 4)
+    explained = placement["explain"]
+    assert [row["offer"] for row in explained["scores"]] == ["sim/us-1a/cpu-4c-16g-us", *explained["fallbacks"]]
+    assert explained["scores"][0] == {"offer": "sim/us-1a/cpu-4c-16g-us", "usd": "0.213333", "startupP90": "1m"}
+    assert status["predicted"] == {"costUSD": "1.601667", "hours": "8.0000", "interruptionRate": "0"}, "its lease and half the stop bound"
+    assert "interruption" not in status and "supersededBy" not in status
+    assert stopped("describe", "att/lab-1").code is ExitCode.DONE
+
+
+def test_an_attempt_placed_under_an_earlier_plan_says_nothing_of_the_offers_of_a_later_one(stopped: CommandLine) -> None:
+    stopped.write("ws.yaml", LAB.replace("memory: 16Gi", "memory: 30Gi"))
+    assert stopped("apply", "--yes").code is ExitCode.DONE
+    placement = document(stopped, "att/lab-1")["status"]["placement"]
+    assert placement["offering"] == "cpu-4c-16g-us"
+    assert "explain" not in placement and "candidates" not in placement
+
+
+def test_a_lost_attempt_says_how_it_was_lost_and_what_goes_on_with_its_session(cli: CommandLine) -> None:
+    cli.write("ws.yaml", LAB.replace("idleTimeout: 1h", "idleTimeout: 0s"))
+    assert cli("apply", "--yes").code is ExitCode.DONE
+    cli("sim", "advance", "10m", "--tick", "5m")
+    assert cli("sim", "kill", "i-000001").code is ExitCode.DONE
+    cli("sim", "advance", "10m", "--tick", "1m")
+    lost, now = document(cli, "att/lab-1")["status"], document(cli, "att/lab-2")["status"]
+    assert lost["supersededBy"] == "lab-2"
+    assert lost["interruption"]["trigger"] and lost["interruption"]["recoverySeconds"] > 0
+    assert now["phase"] == "Running"
+    KINDS["Attempt"].status_model.model_validate(lost)
 
 
 def test_what_get_prints_can_be_applied_again_without_a_change(stopped: CommandLine) -> None:

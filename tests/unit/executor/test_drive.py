@@ -101,6 +101,6 @@ def test_progress_says_each_step_once_and_ends(world: World) -> None:
     fleet(world, 1)
     world.apply()
     steps = world.heard.steps(Address("workspace", "w0"))
-    assert "its terms are approved" in steps
+    assert "its terms are approved: asking for the machine" in steps
     assert all(before != after for before, after in itertools.pairwise(steps))
     assert world.heard.reports[-1].is_over

@@ -11,6 +11,7 @@ import pytest
 from nodus_providers.local.egress import PRESETS, allowed_names, unknown_presets
 from nodus_providers.local.egress_proxy import DeniedError, Proxy, Rules, is_public
 from nodusctl.provider.requests import Egress
+from nodusctl.resources.fragments import EGRESS_PRESETS
 
 PUBLIC = "93.184.215.14"
 
@@ -145,5 +146,6 @@ def test_an_allowed_host_that_does_not_answer_is_told_apart_from_a_denied_one(as
 def test_presets_are_spelled_out_once_and_unknown_ones_are_named() -> None:
     egress = Egress(policy="AllowList", allow=("pypi.org", "mine.test"), presets=("python-packages", "nonsense"))
     assert unknown_presets(egress) == ("nonsense",)
+    assert tuple(PRESETS) == EGRESS_PRESETS, "what a spec may name has its hosts here"
     known = Egress(policy="AllowList", allow=("pypi.org", "mine.test"), presets=("python-packages",))
     assert allowed_names(known) == ("pypi.org", "mine.test", *PRESETS["python-packages"][1:])

@@ -12,6 +12,7 @@ import pytest
 from machine_kit import MachineKit
 
 from nodus_providers.local.gpus import Card, read_amd, read_nvidia, read_rocm, visible_devices
+from nodus_providers.local.kfd import users_by_card
 from nodusctl.placement.accelerators import matches
 from nodusctl.placement.offering_ids import parse_offering_id
 from nodusctl.provider.machines import Machine
@@ -84,6 +85,32 @@ def test_amd_cards_are_read_from_either_tool() -> None:
     ]
     (card,) = read_amd(recorded("amd-smi-static-mi210.json"), recorded("amd-smi-process.json"))
     assert (card.id, card.offer_id(1), card.user) == ("GPU-5f4e3d2c1b0a9988", "mi210-64g-x1-local", "process 7311 (python3)")
+
+
+def test_a_process_with_memory_on_an_amd_card_holds_it_and_one_that_only_looked_does_not(tmp_path: Path) -> None:
+    """The kernel's driver keeps a file for every card beside every process that opened it."""
+    driver, processes = tmp_path / "kfd", tmp_path / "proc"
+    for node, gpu_id, unique_id in (("0", "0", "0"), ("1", "51545", str(0x3A5C1E7F90B2D4A6)), ("2", "2043", str(0x8E1F2D3C4B5A6978))):
+        folder = driver / "topology" / "nodes" / node
+        folder.mkdir(parents=True)
+        (folder / "gpu_id").write_text(f"{gpu_id}\n")
+        (folder / "properties").write_text(f"cpu_cores_count 0\nunique_id {unique_id}\n")
+    for pid, name, first, second in ((7311, "python3", 0, 4096), (8000, "rocm-smi", 0, 0)):
+        (driver / "proc" / str(pid) / "queues").mkdir(parents=True)
+        (driver / "proc" / str(pid) / "vram_51545").write_text(f"{first}\n")
+        (driver / "proc" / str(pid) / "vram_2043").write_text(f"{second}\n")
+        (processes / str(pid)).mkdir(parents=True)
+        (processes / str(pid) / "comm").write_text(f"{name}\n")
+    users = users_by_card(driver, processes)
+    assert [card.user for card in read_rocm(recorded("rocm-smi-2xmi300x.json"), users)] == ["", "process 7311 (python3)"]
+    assert users_by_card(tmp_path / "nowhere") == {}
+
+
+def test_amd_cards_without_an_id_of_their_own_are_told_apart_by_number() -> None:
+    text = recorded("rocm-smi-2xmi300x.json").replace("0x3a5c1e7f90b2d4a6", "N/A").replace("0x8e1f2d3c4b5a6978", "N/A")
+    cards = read_rocm(text)
+    assert [card.id for card in cards] == ["0", "1"]
+    assert visible_devices(cards[1:])["ROCR_VISIBLE_DEVICES"] == "1"
 
 
 def test_rocm_is_told_cards_by_name_and_hip_by_what_is_left() -> None:

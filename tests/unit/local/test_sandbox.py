@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from nodus_providers.local import isolation as walls_module
 from nodus_providers.local import probing
-from nodus_providers.local.cgroups import Controllers, sweep_groups, writable_controllers
+from nodus_providers.local.cgroups import Controllers, Parent, sweep_groups, writable_controllers
 from nodus_providers.local.isolation import program_folders
 from nodus_providers.local.provider import LocalProvider
 from nodus_providers.local.sandbox import SandboxPlan, made_etc, sandbox_arguments
@@ -97,9 +100,43 @@ def findings(tmp_path: Path, script: str | None, isolation: str = "auto", *, has
 
 def test_without_a_sandbox_the_plan_gets_a_note_that_says_why(tmp_path: Path) -> None:
     provider = LocalProvider.open(a_context(tmp_path), {"isolation": "off"})
-    (note,) = provider.describe().notes
+    note, *_ = provider.describe().notes
     assert "not isolated" in note
     assert "the setting isolation is off" in note
+
+
+@pytest.mark.parametrize(
+    ("able", "noted", "walls"),
+    [
+        ((), ["memory: rlimit, for each process by itself", ": not limited"], "limits: memory"),
+        (("memory", "cpu", "pids"), [], "limits: memory, cpu, pids: cgroup v2"),
+    ],
+    ids=["no cgroups", "cgroups"],
+)
+def test_the_plan_is_told_which_limits_do_not_hold_and_the_doctor_how_each_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, able: tuple[str, ...], noted: list[str], walls: str
+) -> None:
+    controllers = Controllers(parents={name: Parent(folder="/sys/fs/cgroup", version=2) for name in able})
+    monkeypatch.setattr(walls_module, "host_controllers", lambda: controllers)
+    described = LocalProvider.open(a_context(tmp_path), {"isolation": "off"}).describe()
+    limits = [note for note in described.notes if "limit holds" in note]
+    assert len(limits) == bool(noted)
+    assert all(part in limits[0] for part in noted)
+    assert described.walls.startswith("no sandboxes, egress Open, ")
+    assert walls in described.walls
+
+
+def test_launches_at_the_same_time_see_the_same_controllers() -> None:
+    """Each looks by making a group of its own."""
+    start = threading.Barrier(8)
+
+    def look(_: int) -> Controllers:
+        start.wait(10)
+        return writable_controllers()
+
+    with ThreadPoolExecutor(8) as threads:
+        seen = list(threads.map(look, range(8)))
+    assert all(one == seen[0] for one in seen)
 
 
 def test_without_bubblewrap_the_doctor_says_how_to_install_it(tmp_path: Path) -> None:
@@ -111,9 +148,20 @@ def test_where_isolation_is_required_its_lack_is_an_error(tmp_path: Path) -> Non
     assert findings(tmp_path, None, "required")["bubblewrap is not installed"][0] is Severity.ERROR
 
 
-def test_forbidden_user_namespaces_are_a_finding_with_the_switch_that_allows_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("switch", "mends"),
+    [
+        ("sysctl -w user.max_user_namespaces=15000", "Run as root:\n    sysctl -w user.max_user_namespaces=15000"),
+        ("", "\n    docker run --security-opt seccomp=unconfined"),
+    ],
+    ids=["the kernel", "a container"],
+)
+def test_forbidden_user_namespaces_are_a_finding_with_what_allows_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, switch: str, mends: str
+) -> None:
+    monkeypatch.setattr(probing, "namespace_fix", lambda: switch)
     script = "echo 'bwrap: setting up uid map: Permission denied' >&2; exit 1"
-    assert "    sysctl -w " in findings(tmp_path, script)["User namespaces can't be used"][1]
+    assert mends in findings(tmp_path, script)["User namespaces can't be used"][1]
 
 
 def test_network_namespaces_alone_may_be_missing(tmp_path: Path) -> None:
@@ -132,8 +180,9 @@ def test_a_sandbox_without_terminals_is_a_finding(tmp_path: Path) -> None:
         ("kernel/apparmor_restrict_unprivileged_userns", "1", "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"),
         ("kernel/unprivileged_userns_clone", "0", "sysctl -w kernel.unprivileged_userns_clone=1"),
         ("user/max_user_namespaces", "0", "sysctl -w user.max_user_namespaces=15000"),
+        ("user/max_user_namespaces", "15000", ""),
     ],
-    ids=["AppArmor", "old Debian", "a limit"],
+    ids=["AppArmor", "old Debian", "a limit", "none"],
 )
 def test_the_fix_names_the_switch_that_forbids(tmp_path: Path, switch: str, value: str, command: str) -> None:
     (tmp_path / switch).parent.mkdir(parents=True)

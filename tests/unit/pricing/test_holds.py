@@ -109,6 +109,8 @@ def test_the_nearest_priced_offers_are_the_same_card_first() -> None:
     wanted = offer("h100-sxm-80g-x8-eu")
     found = nearest_priced(wanted, [*others, priced_candidate(wanted, holds_price(wanted, EMPTY_BOOK, NOW))], limit=2)
     assert [one.candidate.offer.id for one in found] == ["h100-sxm-80g-x8-us", "h100-sxm-80g-x1-us"]
+    assert "cpu-4c-16g-eu" not in [one.candidate.offer.id for one in nearest_priced(wanted, others, limit=9)]
+    assert [one.candidate.offer.id for one in nearest_priced(offer("cpu-8c-32g-eu"), others)] == ["cpu-4c-16g-eu"]
 
 
 def test_ages_are_shown_in_their_largest_unit() -> None:

@@ -66,7 +66,7 @@ def test_the_verdict_says_counts_costs_and_blocks_in_words() -> None:
     made = plan(workspace("b"), workspace("new", 'ephemeral: true, maxCostUSD: "5.00"'), workspace("stuck", GPU8), snapshot=state)
     body = comment(made).body
     assert re.search(
-        r"^\*\*2 to create, 1 to keep, 1 to destroy\. "
+        r"^\*\*2 to create, 1 kept, 1 to remove\. "
         r"Costs at least \$\d+\.\d+ to \$10\.00 \(likely to unlucky, p50 to p90\), at most: at least \$10\.00, "
         r"as a price is unknown\. Blocked by 1 reason\.\*\*$",
         body,
@@ -128,7 +128,7 @@ def test_the_verdict_says_what_of_it_is_blocked_and_what_storage_stays() -> None
 def test_what_is_left_out_says_what_it_would_cost() -> None:
     spec = 'code: {module: m, qualname: q}, python: "3.11", resources: {gpu: L4}, scaling: {minWorkers: 2}, maxCostUSD: "500.00"'
     made = plan(document("Function", "embed", spec))
-    assert "Costs nothing more. What apply leaves out would cost $500.00 to $500.00 (likely to unlucky, p50 to p90)" in comment(made).body
+    assert "Costs nothing more. What apply leaves out would cost $500.00, at most $500.00." in comment(made).body
 
 
 def test_a_new_object_shows_its_labels_and_annotations() -> None:

@@ -5,75 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from nodusctl.documents.reading import load_documents
-from nodusctl.documents.writing import dump_yaml
-from nodusctl.resources.decode import decode
-from nodusctl.resources.resource import Resource
-
-NAMES = st.from_regex(r"[a-z]([a-z0-9-]{0,8}[a-z0-9])?", fullmatch=True)
-AMOUNTS = st.from_regex(r"[0-9]{1,5}(\.[0-9]{1,6})?", fullmatch=True)
-QUANTITIES = st.integers(1, 10**6) | st.from_regex(r"[1-9][0-9]{0,4}(m|Mi|Gi|Ti|k|M)?", fullmatch=True)
-SIZES = st.integers(2**20, 10**12) | st.from_regex(r"[1-9][0-9]{0,4}(Mi|Gi|Ti|G)", fullmatch=True)
-TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12)
-ENV = st.lists(
-    st.fixed_dictionaries({"name": st.from_regex(r"[A-M]{1,6}", fullmatch=True), "value": TEXTS}),
-    max_size=3,
-    unique_by=lambda entry: str(entry["name"]),
-)
-GPUS = st.sampled_from(["H100:8", "L4", "A100-SXM!", {"type": ["h100", "L40S"], "count": 2, "minMemory": "40Gi"}])
-RESOURCES = st.fixed_dictionaries({}, optional={"cpu": QUANTITIES, "memory": SIZES, "disk": SIZES, "gpu": GPUS})
-PLACEMENT = st.fixed_dictionaries(
-    {},
-    optional={
-        "profile": st.sampled_from(["Balanced", "Cost", "Speed"]),
-        "interruptible": st.sampled_from(["Never", "Allow", "Prefer"]),
-        "maxRateUSDPerHour": AMOUNTS,
-        "regions": st.lists(st.sampled_from(["us", "eu"]), max_size=2),
-        "queueTimeout": st.sampled_from(["0s", "90m", "24h"]),
-    },
-)
-SHARED = {
-    "resources": RESOURCES,
-    "placement": PLACEMENT,
-    "env": ENV,
-    "maxCostUSD": AMOUNTS,
-    "secrets": st.lists(NAMES, max_size=3, unique=True),
-}
-WORKSPACES = st.fixed_dictionaries(
-    {"volume": NAMES},
-    optional={
-        **SHARED,
-        "idleTimeout": st.sampled_from(["0s", "10m", "90m", "5400s", "24h"]),
-        "tools": st.lists(st.sampled_from(["VSCode", "Jupyter", "SSH"]), unique=True),
-        "state": st.sampled_from(["Running", "Stopped"]),
-        "schedule": st.fixed_dictionaries({"stopAt": st.sampled_from(["2026-10-26T09:00:00+02:00", "2026-10-26T07:00:00.5Z"])}),
-        "sshKeys": st.lists(NAMES, max_size=3, unique=True),
-    },
-)
-FUNCTIONS = st.fixed_dictionaries(
-    {"code": st.just({"module": "app", "qualname": "Emb.rank"}), "python": st.sampled_from(["3.10", "3.13"])},
-    optional={
-        **SHARED,
-        "scaling": st.fixed_dictionaries({"minWorkers": st.integers(0, 3)}, optional={"maxWorkers": st.integers(3, 1000)}),
-        "retries": st.fixed_dictionaries({"backoffCoefficient": st.sampled_from([1, 10, "1.5", "2.50"])}),
-        "recovery": st.fixed_dictionaries({"checkpoint": st.fixed_dictionaries({"interval": st.sampled_from(["auto", "90m"])})}),
-    },
-)
-DOCUMENTS = st.tuples(st.just("Workspace"), WORKSPACES) | st.tuples(st.just("Function"), FUNCTIONS)
+from support.drawn_specs import RUN_NOWHERE, RUN_ON_MACHINES, resource_of
 
 
-def resource_of(kind: str, spec: Any) -> Resource:
-    text = dump_yaml({"apiVersion": "nodus.dev/v1", "kind": kind, "metadata": {"name": "x"}, "spec": spec})
-    loaded = load_documents([("x.yaml", text.encode())])
-    decoded = decode(loaded.documents, clock_now=None, project="default")
-    assert (loaded.diagnostics, decoded.diagnostics) == ((), ())
-    return decoded.resources[0]
-
-
-@settings(deadline=None, max_examples=80)
-@given(DOCUMENTS)
+@settings(deadline=None, max_examples=120)
+@given(RUN_ON_MACHINES | RUN_NOWHERE)
 def test_any_valid_spec_reads_back_equal_from_what_was_written_and_from_what_it_means(document: tuple[str, dict[str, Any]]) -> None:
     kind, spec = document
     first = resource_of(kind, spec)
