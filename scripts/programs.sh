@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes sure that the programs local machines need are there: sshd, ssh, ssh-keygen and bubblewrap. With "cron" as $2 a cron daemon too, and with "tests"
-# that and what the tests alone need, jq, curl, rsync, a browser with its driver and PostgreSQL's server, but only where they can be installed: nothing
+# that and what the tests alone need, jq, curl, rsync, zsh, fish, a browser with its driver and PostgreSQL's server, but only where they can be installed: nothing
 # of ours needs them elsewhere, and their tests are skipped. A daemon that is installed here isn't started.
 #
 # As root (or with sudo that asks nothing) they are installed from Debian. Otherwise the packages are unpacked under the folder given
@@ -10,7 +10,7 @@ set -eu
 folder=$1
 wanted="sshd:openssh-server ssh:openssh-client ssh-keygen:openssh-client bwrap:bubblewrap"
 for_cron="cron:cron crontab:cron"
-for_tests="jq:jq curl:curl rsync:rsync chromium:chromium chromedriver:chromium-driver initdb:postgresql"
+for_tests="jq:jq curl:curl rsync:rsync zsh:zsh fish:fish chromium:chromium chromedriver:chromium-driver initdb:postgresql"
 
 # Debian keeps PostgreSQL's server off PATH, a folder for each version.
 for programs in /usr/lib/postgresql/*/bin; do

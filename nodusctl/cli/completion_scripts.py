@@ -32,17 +32,20 @@ _ZSH = """\
 # For every new shell, in a folder of $fpath:  nodusctl completion zsh > ~/.zfunc/_nodusctl
 _nodusctl() {
     local line word about
+    local -i ret=1
     local -a plain described
     while IFS= read -r line; do
         case "$line" in
-            :files) _files ;;
-            :folders) _files -/ ;;
+            :files) _files && ret=0 ;;
+            :folders) _files -/ && ret=0 ;;
             *$'\\t'*) word="${line%%$'\\t'*}"; about="${line#*$'\\t'}"; described+=("${word//:/\\\\:}:$about") ;;
             *) plain+=("$line") ;;
         esac
     done < <("${words[1]}" __complete zsh "${(@)words[2,CURRENT]}" 2>/dev/null)
-    (( ${#plain} )) && compadd -a plain
-    (( ${#described} )) && _describe 'nodusctl' described
+    (( ${#plain} )) && compadd -a plain && ret=0
+    (( ${#described} )) && _describe 'nodusctl' described && ret=0
+    # Anything but 0 says that nothing was found, and zsh goes on to guess.
+    return ret
 }
 if [[ "${funcstack[1]}" == _nodusctl ]]; then
     _nodusctl "$@"

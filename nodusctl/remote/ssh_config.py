@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _HEAD = "# Written by `nodusctl ssh-config --install`, a section a project; what is changed here by hand is lost with the next one.\n"
+_MARK = "# nodusctl "
+_BEGIN = f"{_MARK}begin "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +46,7 @@ def entry_text(entry: HostEntry) -> str:
     """The lines of one Host. Checking is strict and nothing but the pinned key is accepted, as in our own logins."""
     proxy = " ".join(shlex.quote(word) for word in entry.proxy).replace("%", "%%")
     lines = [
-        f"Host {entry.name} nodus-{entry.name}",
+        _host_line(entry.name),
         *([f"User {entry.user}"] if entry.user else []),
         f"HostKeyAlias {entry.alias}",
         f"UserKnownHostsFile {_quoted(entry.known_hosts)}",
@@ -82,9 +84,27 @@ def install(ssh_folder: Path, project: str, section: str) -> Installed:
 
 def has_entry(ssh_folder: Path, project: str, name: str) -> bool:
     """True where this project's section has an entry of that name."""
+    return bool(pinned_alias(ssh_folder, project, name))
+
+
+def pinned_alias(ssh_folder: Path, project: str, name: str) -> str:
+    """The alias whose host key this project's entry of that name takes; "" where there is no such entry."""
     text = _read(ssh_folder / "config.d" / "nodusctl")
-    begin, end = _mark("begin", project), _mark("end", project)
-    return begin in text and f"Host {name} nodus-{name}\n" in text.partition(begin)[2].partition(end)[0]
+    section = text.partition(_mark("begin", project))[2].partition(_mark("end", project))[0]
+    entry = section.partition(f"{_host_line(name)}\n")[2].partition("\nHost ")[0]
+    found = re.search(r"^  HostKeyAlias (\S+)$", entry, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def first_with(ssh_folder: Path, name: str) -> str:
+    """The project whose entry ssh takes for the host ``name``, the first in our file; "" where there is none."""
+    line, project = _host_line(name), ""
+    for row in _read(ssh_folder / "config.d" / "nodusctl").splitlines():
+        if row.startswith(_BEGIN):
+            project = row.removeprefix(_BEGIN)
+        elif row == line:
+            return project
+    return ""
 
 
 def _with_section(text: str, project: str, section: str) -> str:
@@ -136,8 +156,12 @@ def _read(path: Path) -> str:
         return ""
 
 
+def _host_line(name: str) -> str:
+    return f"Host {name} nodus-{name}"
+
+
 def _mark(which: str, project: str) -> str:
-    return f"# nodusctl {which} {project}\n"
+    return f"{_MARK}{which} {project}\n"
 
 
 def _quoted(path: str) -> str:

@@ -68,6 +68,13 @@ def test_a_suffix_lets_out_what_is_below_it_and_not_itself(kit: MachineKit, serv
     assert ran(kit, machine, f"{CURL} http://mirror.test:{server.server_port}/").stdout.startswith("403")
 
 
+def test_what_was_refused_stands_in_the_machines_log_with_its_reason(kit: MachineKit) -> None:
+    """A program often shows of a refused tunnel no more than its status."""
+    machine = kit.launched(egress=Egress(policy="AllowList", allow=("mirror.test",)))
+    ran(kit, machine, f"{CURL} https://elsewhere.test/")
+    assert "egress denied: elsewhere.test is not in network.egress.allow" in done(kit.provider.console(machine.id))
+
+
 def test_a_client_that_ignores_the_proxy_reaches_nothing(kit: MachineKit, server: ThreadingHTTPServer) -> None:
     machine = kit.launched(egress=Egress(policy="AllowList", allow=("mirror.test",)))
     assert ran(kit, machine, f"{DIRECTLY} http://mirror.test:{server.server_port}/").returncode != 0

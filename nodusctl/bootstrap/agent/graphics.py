@@ -41,9 +41,9 @@ def read_rocm(text: str, cards: Collection[str] | None) -> list[tuple[str, int]]
     found = []
     rows: dict[str, Any] = json.loads(text)
     for name, row in sorted(rows.items()):
-        identity = "GPU-" + str(row.get("Unique ID", "")).lower().replace("0x", "")
+        names = {"GPU-" + str(row.get("Unique ID", "")).lower().replace("0x", ""), name[4:]}
         used = str(row.get("GPU use (%)", ""))
-        if name.startswith("card") and used.isdigit() and (cards is None or identity in cards):
+        if name.startswith("card") and used.isdigit() and (cards is None or names.intersection(cards)):
             found.append((f"GPU {name[4:]}", int(used)))
     return found
 

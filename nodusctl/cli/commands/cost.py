@@ -10,12 +10,14 @@ from nodusctl.base.exits import ExitCode
 from nodusctl.base.ids import Address
 from nodusctl.cli.app import one_command
 from nodusctl.cli.options import JsonOption, wiring_of
+from nodusctl.cli.output.slow import told_when_slow
 from nodusctl.cli.periods import period_of
 from nodusctl.cli.wiring import Wiring
 from nodusctl.cli.words import address_of, usage_error
 from nodusctl.engine.spending import GroupBy, Period, spending_of
 
 _MOMENT = "DAY|TIME"
+_READING = "adding up the ledger"
 
 
 def cost(
@@ -47,7 +49,8 @@ def _spending(only: Address | None, by: GroupBy, label: str, period: Period, wir
     from nodusctl.engine.sound_books import sound
     from nodusctl.render import spending as faces
 
-    with wiring.journal.books() as books:
+    output = wiring.output(is_json=is_json)
+    with told_when_slow(output, wiring.wall, _READING), wiring.journal.books() as books:
         found = spending_of(
             sound(books.entries()),
             sound(books.attempts()),
@@ -57,7 +60,6 @@ def _spending(only: Address | None, by: GroupBy, label: str, period: Period, wir
             only=only,
             period=period,
         )
-    output = wiring.output(is_json=is_json)
     output.result(
         "result",
         lambda style: faces.spending_csv(found) if is_csv else faces.spending_text(found, style),
@@ -70,9 +72,9 @@ def _estimates(only: Address | None, period: Period, wiring: Wiring, *, is_csv: 
     from nodusctl.engine.estimates import compare_estimates
     from nodusctl.render import estimates as faces
 
-    with wiring.journal.books() as books:
-        found = compare_estimates(books, wiring.journal.snapshot(), only=only, period=period)
     output = wiring.output(is_json=is_json)
+    with told_when_slow(output, wiring.wall, _READING), wiring.journal.books() as books:
+        found = compare_estimates(books, wiring.journal.snapshot(), only=only, period=period)
     output.result(
         "result",
         lambda style: faces.estimates_csv(found) if is_csv else faces.estimates_text(found, style),

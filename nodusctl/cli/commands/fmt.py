@@ -10,6 +10,7 @@ from nodusctl.base.diagnostics import error, has_errors
 from nodusctl.base.exits import ExitCode, UserError
 from nodusctl.cli.app import one_command
 from nodusctl.cli.options import FilesOption, JsonOption, PathsArgument, wiring_of
+from nodusctl.cli.output.slow import told_when_slow
 from nodusctl.engine.formatting import Formatting, formatting_of, write_formatted
 from nodusctl.render.counting import counted
 
@@ -27,7 +28,8 @@ def fmt(
     wiring.select([*(paths or ()), *(files or ())])
     output = wiring.output(is_json=is_json)
     project = wiring.project
-    found = formatting_of(root=project.folder, project=project.file, paths=project.paths)
+    with told_when_slow(output, wiring.wall, "reading and formatting the specs"):
+        found = formatting_of(root=project.folder, project=project.file, paths=project.paths)
     output.diagnose(found.diagnostics)
     if not only_checks:
         try:

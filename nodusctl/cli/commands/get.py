@@ -11,6 +11,7 @@ from nodusctl.base.exits import ExitCode
 from nodusctl.cli.app import one_command
 from nodusctl.cli.options import wiring_of
 from nodusctl.cli.output.protocol import Output
+from nodusctl.cli.output.slow import told_when_slow
 from nodusctl.cli.words import usage_error, wanted_of
 from nodusctl.engine.inspect_objects import Found, find_objects
 from nodusctl.engine.inspect_selector import parse_selector
@@ -43,7 +44,9 @@ def get(
         return watch(wanted, parse_selector(selector), form, wiring, output)
     project = wiring.project
     lead = project.file.settings.window_lead
-    found = find_objects(wanted, parse_selector(selector), journal=wiring.journal, project=project.name, now=wiring.clock.now(), lead=lead)
+    chosen, now = parse_selector(selector), wiring.clock.now()
+    with told_when_slow(output, wiring.wall, "reading the state"):
+        found = find_objects(wanted, chosen, journal=wiring.journal, project=project.name, now=now, lead=lead)
     is_single = len(wanted) == 1 and bool(wanted[0].name)
     if found.seen or form not in {"", "wide"}:
         _print(found, form, output, is_single=is_single, now=wiring.clock.now())

@@ -10,6 +10,7 @@ from nodusctl.base.exits import ExitCode
 from nodusctl.cli.app import PlainCommand, family
 from nodusctl.cli.applying import apply_approved, ask_about
 from nodusctl.cli.options import JsonOption, LockTimeoutOption, TimeoutOption, YesOption, wiring_of
+from nodusctl.cli.output.slow import told_when_slow
 from nodusctl.cli.planning import judged
 from nodusctl.cli.prompt import require_answerable
 from nodusctl.cli.wiring import Wiring
@@ -83,7 +84,8 @@ def verify(context: typer.Context, *, name: NameArgument, is_json: JsonOption = 
     wiring = wiring_of(context)
     output = wiring.output(is_json=is_json)
     facts = home_facts(address_of(name), journal=wiring.journal)
-    found = tuple(verified(facts, providers=wiring.providers))
+    with told_when_slow(output, wiring.wall, "reading revisions again"):
+        found = tuple(verified(facts, providers=wiring.providers))
     output.result("result", lambda style: verified_text(facts, found, style), lambda: verified_document(facts, found))
     return ExitCode.DONE if all(is_whole(one, reply) for one, reply in found) else ExitCode.ERROR
 

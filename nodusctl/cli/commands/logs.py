@@ -9,6 +9,7 @@ import typer
 from nodusctl.base.exits import ExitCode
 from nodusctl.cli.app import one_command
 from nodusctl.cli.options import wiring_of
+from nodusctl.cli.output.slow import told_when_slow
 from nodusctl.cli.words import address_of
 
 _GAP_SECONDS = 0.5
@@ -27,7 +28,8 @@ def logs(
     output = wiring.output(is_json=False)
     read = log_of(address_of(workspace), journal=wiring.journal, providers=wiring.providers)
     if not follows:
-        text = read()
+        with told_when_slow(output, wiring.wall, "asking for the log"):
+            text = read()
         output.result("result", lambda style: text.rstrip("\n"), lambda: {"log": text})
         return ExitCode.DONE
     for part in grown(read, lambda: wiring.wall.sleep(_GAP_SECONDS)):

@@ -12,6 +12,7 @@ from nodusctl.cli.app import one_command
 from nodusctl.cli.forwarding import forward
 from nodusctl.cli.logins import login_to
 from nodusctl.cli.options import wiring_of
+from nodusctl.cli.output.slow import told_when_slow
 from nodusctl.cli.wiring import Wiring
 from nodusctl.cli.words import address_of, usage_error
 
@@ -48,7 +49,8 @@ def forward_tool(wiring: Wiring, address: Address, tool: str, local_port: int = 
     from nodusctl.engine.reaching import login_of
     from nodusctl.engine.tool_reaching import open_tool
 
-    found = open_tool(address, tool, journal=wiring.journal, reach=wiring.reach)
+    with told_when_slow(wiring.output(is_json=False), wiring.wall, "asking the machine"):
+        found = open_tool(address, tool, journal=wiring.journal, reach=wiring.reach)
     login = login_of(address, caller_of(wiring))
     wiring.close()
 
@@ -64,7 +66,7 @@ def forward_tool(wiring: Wiring, address: Address, tool: str, local_port: int = 
 
 def _port(text: str) -> int:
     if not (text.isdigit() and 0 < int(text) < 65536):
-        usage_error("That is no port", f"It says {text!r}.", "write a number from 1 to 65535, LOCAL:REMOTE, or jupyter")
+        usage_error("That is no port", f"It says {text!r}.", "write a number from 1 to 65535, LOCAL:REMOTE, jupyter or code-server")
     return int(text)
 
 

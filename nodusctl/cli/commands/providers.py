@@ -9,6 +9,7 @@ import typer
 from nodusctl.base.exits import ExitCode
 from nodusctl.cli.app import family
 from nodusctl.cli.options import JsonOption, wiring_of
+from nodusctl.cli.output.slow import told_when_slow
 from nodusctl.engine.inspect_providers import provider_facts
 from nodusctl.render.provider_lists import lock_document, lock_lines, providers_document, providers_text
 
@@ -58,7 +59,8 @@ def lock(
         wheels=wiring.start / wheels if wheels else None,
         environment=wiring.surroundings.environment,
     )
-    changes, remarks = lock_providers(wiring.project.folder, wiring.project.file, request)
+    with told_when_slow(output, wiring.wall, "reading plugins and their wheels"):
+        changes, remarks = lock_providers(wiring.project.folder, wiring.project.file, request)
     output.diagnose(remarks)
     output.result("result", lambda style: lock_lines(changes), lambda: lock_document(changes))
     return ExitCode.DONE

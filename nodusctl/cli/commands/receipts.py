@@ -11,6 +11,7 @@ from nodusctl.base.exits import ExitCode
 from nodusctl.base.ids import Address
 from nodusctl.cli.app import one_command
 from nodusctl.cli.options import JsonOption, wiring_of
+from nodusctl.cli.output.slow import told_when_slow
 from nodusctl.cli.wiring import Wiring
 from nodusctl.cli.words import address_of, usage_error
 
@@ -40,9 +41,10 @@ def _list(owner: Address | None, wiring: Wiring, *, is_csv: bool, is_json: bool)
     from nodusctl.render import receipts as faces
 
     now, output = wiring.clock.now(), wiring.output(is_json=is_json)
-    attempts = attempts_of(owner, wiring.journal)
-    found = receipts_among(attempts, journal=wiring.journal, now=now)
-    sessions = sessions_of(found, attempts)
+    with told_when_slow(output, wiring.wall, "reading receipts"):
+        attempts = attempts_of(owner, wiring.journal)
+        found = receipts_among(attempts, journal=wiring.journal, now=now)
+        sessions = sessions_of(found, attempts)
     document = {"receipts": [faces.receipt_document(one) for one in found], "sessions": [faces.session_document(one) for one in sessions]}
     if is_csv:
         from nodusctl.render.receipts_csv import receipts_csv
@@ -68,10 +70,10 @@ def _verify(owner: Address | None, wiring: Wiring, *, is_json: bool) -> ExitCode
 
     types = {one.name: one.type for one in wiring.project.file.providers}
     wanted = of_owner(owner, wiring.journal.snapshot()) if owner is not None else None
-    with wiring.journal.books() as books:
+    output = wiring.output(is_json=is_json)
+    with told_when_slow(output, wiring.wall, "recomputing receipts"), wiring.journal.books() as books:
         origins = RateOrigins(wiring.whole_price_book.book, types)
         found = verify_receipts(books, origins=origins, now=wiring.clock.now(), wanted=wanted)
-    output = wiring.output(is_json=is_json)
     output.result("verification", lambda style: verification_text(found, style), lambda: verification_document(found))
     if not found.findings:
         return ExitCode.DONE

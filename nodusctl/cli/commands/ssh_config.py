@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nodusctl.base.diagnostics import error, warning
+from nodusctl.base.diagnostics import Diagnostic, error, warning
 from nodusctl.base.exits import ExitCode, UserError
 from nodusctl.cli.app import one_command
 from nodusctl.cli.options import wiring_of
@@ -29,7 +29,7 @@ def ssh_config(
     """Print an ssh-config entry for each Workspace, or install them; then `ssh lab`, `scp` and `rsync` work from any shell."""
     from nodusctl.cli.logins import caller_of
     from nodusctl.engine.ssh_entries import entries_of
-    from nodusctl.remote.ssh_config import entry_text, install, section_text
+    from nodusctl.remote.ssh_config import entry_text, first_with, install, section_text
 
     wiring = wiring_of(context)
     output = wiring.output(is_json=False)
@@ -47,7 +47,15 @@ def ssh_config(
     if not wiring.ssh_reads_its_folder:
         detail = f"ssh reads the one of your account, whatever HOME says; this one is {installed.config}."
         output.diagnose([warning("Invalid", "ssh won't find this configuration by itself", detail, f"ssh -F {installed.config} HOST")])
+    firsts = {name: first_with(wiring.ssh_folder, name) for name in names}
+    output.diagnose(_taken(name, first, installed) for name, first in firsts.items() if first != project)
     return ExitCode.DONE
+
+
+def _taken(name: str, first: str, installed: Installed) -> Diagnostic:
+    detail = f"`ssh {name}` reaches that of {first}, the first entry in {installed.entries}; `nodusctl ssh {name}` reaches this one."
+    fix = f"Take the section of a project you no longer use out of that file, or rename this Workspace:\n  nodusctl state mv {name} NEW"
+    return warning("Invalid", "Another project has a Workspace of this name", detail, fix, address=f"workspace/{name}")
 
 
 def _proxy_words(wiring: Wiring) -> tuple[str, ...]:

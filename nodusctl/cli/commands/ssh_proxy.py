@@ -59,6 +59,7 @@ def _make_ready(wiring: Wiring, address: Address) -> Path:
 
     stored = stored_workspace(address, wiring.journal)
     trace = wiring.data_folder / "ssh" / "open.d" / alias_of(stored)
+    _refuse_old_entry(wiring, address, alias_of(stored))
     lack = lack_of(stored)
     if lack is Lack.WAKE:
         why = why_no_wake(stored, last_open(trace), wiring.clock.now())
@@ -69,6 +70,17 @@ def _make_ready(wiring: Wiring, address: Address) -> Path:
     if lack is not Lack.NOTHING:
         bring_up(wiring, address, lack, is_connection=True)
     return trace
+
+
+def _refuse_old_entry(wiring: Wiring, address: Address, alias: str) -> None:
+    """By an entry of an earlier Workspace of this name ssh would cry of a changed host key; nothing is started for that."""
+    from nodusctl.remote.ssh_config import pinned_alias
+
+    pinned = pinned_alias(wiring.ssh_folder, str(wiring.project.folder), address.name)
+    if pinned not in ("", alias):
+        detail = f"{address} was made anew since, with a host key of its own."
+        fix = f"In {wiring.project.folder}:\n  nodusctl ssh-config --install"
+        raise UserError(error("Invalid", "The ssh entry is of an earlier Workspace of this name.", detail, fix, address=str(address)))
 
 
 app = one_command(ssh_proxy)

@@ -10,6 +10,7 @@ import typer
 from nodusctl.base.exits import ExitCode
 from nodusctl.cli.apply_settings import apply_settings
 from nodusctl.cli.options import JsonOption, LockTimeoutOption, YesOption, wiring_of
+from nodusctl.cli.output.slow import told_when_slow
 from nodusctl.cli.prompt import agrees, require_answerable
 from nodusctl.cli.wiring import Wiring
 from nodusctl.cli.words import usage_error
@@ -20,6 +21,7 @@ from nodusctl.engine.state_copies import push as push_state
 from nodusctl.engine.state_copies import restore as restore_state
 from nodusctl.render.state_copies import backup_document, backups_text, outcome_document, outcome_text
 
+_COPYING = "copying the state"
 ForceOption = Annotated[
     bool, typer.Option("--force", help="Also another state, one that lacks what is here, or an edited file; what is here is kept first.")
 ]
@@ -39,8 +41,9 @@ def pull(
     if is_json and not out:
         usage_error("A pulled state is a document of its own", "With --json it goes to a file.", "nodusctl state pull -o FILE --json")
     copies = wiring.reading.copies
-    state = pull_state(copies, wiring.who, wiring.clock.now())
-    text = copies.text_of(state)
+    with told_when_slow(output, wiring.wall, _COPYING):
+        state = pull_state(copies, wiring.who, wiring.clock.now())
+        text = copies.text_of(state)
     if not out:
         # Past the redactor: a sealed value that happened to look like something else would be lost.
         wiring.surroundings.stdout.write(text)
@@ -67,7 +70,8 @@ def push(
     """Put a pulled state in the place of the one here, which is kept first: to move a state to another place, or a copy forward."""
     wiring = wiring_of(context)
     output = wiring.output(is_json=is_json)
-    done = push_state(wiring.start / file, state=_whole(wiring), keeper=_keeper(wiring, lock_timeout), is_forced=is_forced)
+    with told_when_slow(output, wiring.wall, _COPYING):
+        done = push_state(wiring.start / file, state=_whole(wiring), keeper=_keeper(wiring, lock_timeout), is_forced=is_forced)
     output.result("result", lambda style: outcome_text(done, "Pushed"), lambda: outcome_document(done))
     return ExitCode.DONE
 
@@ -86,7 +90,8 @@ def backup(
         found = copies.backups()
         output.result("result", lambda style: backups_text(found, style), lambda: {"backups": [backup_document(one) for one in found]})
         return ExitCode.DONE
-    kept = keep_by_hand(copies, wiring.who, wiring.clock.now())
+    with told_when_slow(output, wiring.wall, _COPYING):
+        kept = keep_by_hand(copies, wiring.who, wiring.clock.now())
     output.result("result", lambda style: f"Kept in {kept.path}.", lambda: backup_document(kept))
     return ExitCode.DONE
 
@@ -110,7 +115,8 @@ def restore(
         if not agrees(wiring.surroundings, "Go back to it?"):
             output.remark("Nothing was changed.")
             return ExitCode.ERROR
-    done = restore_state(path, state=_whole(wiring), keeper=_keeper(wiring, lock_timeout), is_forced=is_forced)
+    with told_when_slow(output, wiring.wall, _COPYING):
+        done = restore_state(path, state=_whole(wiring), keeper=_keeper(wiring, lock_timeout), is_forced=is_forced)
     output.result("result", lambda style: outcome_text(done, "Restored"), lambda: outcome_document(done))
     output.remark("See what runs and isn't in it, and what it has that runs no more:\n  nodusctl orphans\n  nodusctl drift")
     return ExitCode.DONE

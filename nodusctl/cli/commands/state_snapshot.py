@@ -9,6 +9,7 @@ import typer
 from nodusctl.base.diagnostics import warning
 from nodusctl.base.exits import ExitCode
 from nodusctl.cli.options import JsonOption, wiring_of
+from nodusctl.cli.output.slow import told_when_slow
 from nodusctl.cli.planning import planning_sources
 from nodusctl.cli.words import usage_error
 from nodusctl.engine.snapshot_file import USUAL_NAME
@@ -29,12 +30,13 @@ def snapshot(
     output = wiring.output(is_json=is_json)
     path = wiring.start / out if out else wiring.project.folder / USUAL_NAME
     try:
-        made = take_snapshot(
-            path,
-            project=wiring.project.file,
-            sources=planning_sources(wiring),
-            time_is_simulated=wiring.clock is not wiring.own_clock,
-        )
+        with told_when_slow(output, wiring.wall, "asking providers"):
+            made = take_snapshot(
+                path,
+                project=wiring.project.file,
+                sources=planning_sources(wiring),
+                time_is_simulated=wiring.clock is not wiring.own_clock,
+            )
     except OSError as fault:
         usage_error("The snapshot can't be saved", f"{path}: {fault.strerror}.")
     silent = [row.market for row in made.markets if not row.market.is_ready]

@@ -14,6 +14,7 @@ from nodusctl.base.diagnostics import error
 from nodusctl.base.exits import ExitCode, UserError
 from nodusctl.cli.app import family
 from nodusctl.cli.options import wiring_of
+from nodusctl.cli.output.slow import told_when_slow
 
 app = family("Tools that machines on this computer can serve.")
 
@@ -50,7 +51,8 @@ def install(
         fix = "Install Node.js with npm, or code-server itself so that it is on PATH:\n  https://coder.com/docs/code-server/install"
         raise UserError(error("ProviderNotReady", "npm is not installed.", f"{tool.value} is installed from npm.", fix))
     output.remark(f"Running {shlex.join(words)}")
-    status = subprocess.run([npm, *words[1:]], check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL).returncode
+    with told_when_slow(output, wiring.wall, f"npm installs {tool.value}"):
+        status = subprocess.run([npm, *words[1:]], check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL).returncode
     program = folder / "bin" / tool.value
     if status or not program.exists():
         detail = (

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +20,7 @@ _LIMIT_FILES = {2: {"memory": "memory.max", "cpu": "cpu.max", "pids": "pids.max"
 _LIMIT_FILES[1] = {"memory": "memory.limit_in_bytes", "cpu": "cpu.cfs_quota_us", "pids": "pids.max"}
 _PERIOD_US = 100_000
 _LEFT_OVER_SECONDS = 600
-_PROBE = f"nodus-probe-{os.getpid()}"
+_PROBE_PREFIX = "nodus-probe-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,9 +132,9 @@ def _upwards(mount_point: str, group: str) -> tuple[Path, ...]:
 
 
 def _takes_a_group(parent: Path, limit_file: str) -> bool:
-    folder = parent / _PROBE
     try:
-        folder.mkdir()
+        # A name of its own: threads that launch at the same time all look, and one must not take another's group for a refusal.
+        folder = Path(tempfile.mkdtemp(prefix=_PROBE_PREFIX, dir=parent))
     except OSError:
         return False
     try:

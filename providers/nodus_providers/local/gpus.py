@@ -10,11 +10,13 @@ import csv
 import json
 import re
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+from nodus_providers.local.kfd import users_by_card
 from nodusctl.provider.offers import Accelerator
 
 _GIB = 2**30
@@ -121,16 +123,17 @@ def read_nvidia(cards: str, apps: str) -> tuple[Card, ...]:
     return tuple(found)
 
 
-def read_rocm(cards: str) -> tuple[Card, ...]:
-    """Read ``rocm-smi … --json``."""
+def read_rocm(cards: str, users: Mapping[int, tuple[int, str]] = MappingProxyType({})) -> tuple[Card, ...]:
+    """Read ``rocm-smi … --json``; ``users`` are processes that compute, by the unique id of their card."""
     found = []
     for name, card in sorted(json.loads(cards).items()):
         if not re.fullmatch(r"card\d+", name):
             continue
         product = card.get("Card Series") or card.get("Card series") or card["Device Name"]
         size = int(card["VRAM Total Memory (B)"])
-        identity = f"GPU-{card['Unique ID'].removeprefix('0x').lower()}"
-        found.append(Card(id=identity, vendor="amd", product=product, memory_bytes=size, index=int(name[4:]), bus=card.get("PCI Bus", "")))
+        bus, index, unique_id = card.get("PCI Bus", ""), int(name[4:]), _unique_id(card["Unique ID"])
+        one = Card(id=_amd_id(card["Unique ID"], index), vendor="amd", product=product, memory_bytes=size, index=index, bus=bus)
+        found.append(_used_by(one, users.get(unique_id) if unique_id else None))
     return tuple(found)
 
 
@@ -140,15 +143,14 @@ def read_amd(cards: str, processes: str) -> tuple[Card, ...]:
     found = []
     for row in _listed(cards):
         card = Card(
-            id=f"GPU-{row['asic']['asic_serial'].removeprefix('0x').lower()}",
+            id=_amd_id(row["asic"]["asic_serial"], int(row["gpu"])),
             vendor="amd",
             product=row["asic"]["market_name"],
             memory_bytes=int(row["vram"]["size"]["value"]) * 2**20,
             index=int(row["gpu"]),
             bus=row.get("bus", {}).get("bdf", ""),
         )
-        user = users.get(row["gpu"])
-        found.append(replace(card, user=f"process {user[0]} ({user[1]})", user_pid=user[0]) if user else card)
+        found.append(_used_by(card, users.get(row["gpu"])))
     return tuple(found)
 
 
@@ -181,7 +183,20 @@ def _amd(find: Find) -> tuple[Card, ...]:
     if tool := find("amd-smi"):
         return read_amd(_said(tool, "static", "--json"), _said(tool, "process", "--json"))
     tool = find("rocm-smi")
-    return read_rocm(_said(tool, *_ROCM_CARDS)) if tool else ()
+    return read_rocm(_said(tool, *_ROCM_CARDS), users_by_card()) if tool else ()
+
+
+def _amd_id(said: str, index: int) -> str:
+    """What ROCm calls a card: by its unique id, or by its number where its maker gave it none (``N/A``)."""
+    return f"GPU-{said.removeprefix('0x').lower()}" if _unique_id(said) else str(index)
+
+
+def _unique_id(said: str) -> int:
+    return int(said, 16) if re.fullmatch(r"(0x)?[0-9a-fA-F]+", said) else 0
+
+
+def _used_by(card: Card, user: tuple[int, str] | None) -> Card:
+    return replace(card, user=f"process {user[0]} ({user[1]})", user_pid=user[0]) if user else card
 
 
 def _said(*words: str) -> str:

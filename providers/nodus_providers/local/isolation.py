@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nodus_providers.local import egress, sandbox
+from nodus_providers.local.cgroups import CONTROLLERS
 from nodus_providers.local.limits import Wanted, how, limits_section
 from nodus_providers.local.probing import HostAbilities, host_abilities, host_controllers
 from nodus_providers.local.programs import current_user
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
     from nodus_providers.local.settings import LocalSettings
 
 _NOT_ISOLATED = "Machines are not isolated from this computer and from each other"
+
+_IN_A_CONTAINER = (
+    "No switch of the kernel forbids them, so whatever started this system does, as containers do by default. Start the container with:\n"
+    "    docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined IMAGE"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +57,16 @@ class Isolation:
         notes = [] if abilities.can_isolate else [f"{_NOT_ISOLATED}: {abilities.obstacle}."]
         if abilities.can_isolate and not abilities.has_network_namespaces:
             notes.append("Egress can't be limited: this computer gives no network namespaces.")
+        if lacking := [name for name in CONTROLLERS if name not in host_controllers().parents]:
+            notes.append(f"Not every limit holds for a machine as a whole: {_ways(lacking)}.")
         return tuple(notes)
+
+    def walls(self) -> str:
+        """What keeps machines apart here, in a few words."""
+        abilities = self.abilities
+        boxes = "each machine in a sandbox" if abilities.can_isolate else "no sandboxes"
+        policies = " or ".join(sorted(abilities.egress_policies))
+        return f"{boxes}, egress {policies}, limits: {_ways(CONTROLLERS, is_brief=True)}"
 
     def refusal(self, request: LaunchRequest) -> Refused | None:
         """Why this computer can't keep what the request asks for."""
@@ -120,7 +135,8 @@ class Isolation:
             yield severity("ProviderNotReady", "bubblewrap is not installed", detail, _as_root(abilities.fix))
         elif not abilities.has_user_namespaces:
             detail = f"{_NOT_ISOLATED}: {abilities.obstacle}."
-            yield severity("ProviderNotReady", "User namespaces can't be used", detail, _as_root(abilities.fix))
+            fix = _as_root(abilities.fix) if abilities.fix else _IN_A_CONTAINER
+            yield severity("ProviderNotReady", "User namespaces can't be used", detail, fix)
         elif not abilities.has_network_namespaces:
             detail = "Workspaces with egress policy Deny or AllowList are refused here."
             yield warning("Unsupported", "Egress can't be limited", detail, _as_root("sysctl -w user.max_net_namespaces=15000"))
@@ -166,12 +182,20 @@ def _limit_findings() -> Iterator[Diagnostic]:
     controllers = host_controllers()
     missing = [name for name in ("memory", "cpu") if name not in controllers.parents]
     if missing:
-        ways = "; ".join(f"{name}: {how(controllers, name)}" for name in missing)
-        detail = f"This user has no cgroup of its own for {' and '.join(missing)} ({ways})."
+        detail = f"This user has no cgroup of its own for {' and '.join(missing)} ({_ways(missing)})."
         command = (
             f"mkdir -p {_DELEGATION.parent} && printf '[Service]\\nDelegate=cpu memory pids\\n' > {_DELEGATION} && systemctl daemon-reload"
         )
         yield warning("ProviderNotReady", "Not all limits can be enforced by cgroups", detail, _as_root(command))
+
+
+def _ways(names: Sequence[str], *, is_brief: bool = False) -> str:
+    """How each of these limits holds here, those that hold alike together; brief, without what a rlimit counts."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        way = how(host_controllers(), name)
+        found.setdefault(way.partition(",")[0] if is_brief else way, []).append(name)
+    return "; ".join(f"{', '.join(alike)}: {way}" for way, alike in found.items())
 
 
 _DELEGATION = Path("/etc/systemd/system/user@.service.d/delegate.conf")

@@ -71,12 +71,12 @@ def _tried(search_path: str) -> HostAbilities:
 
 
 def namespace_fix(system: Path = Path("/proc/sys")) -> str:
-    """The command that lets ordinary users make namespaces here; which one depends on what forbids them."""
+    """The command that lets ordinary users make namespaces here, by the kernel's switch that forbids them; "" where none does."""
     if _reads(system / "kernel/apparmor_restrict_unprivileged_userns", "1"):
         return f"sysctl -w {_APPARMOR_SWITCH}=0"
     if _reads(system / "kernel/unprivileged_userns_clone", "0"):
         return "sysctl -w kernel.unprivileged_userns_clone=1"
-    return "sysctl -w user.max_user_namespaces=15000"
+    return "sysctl -w user.max_user_namespaces=15000" if _reads(system / "user/max_user_namespaces", "0") else ""
 
 
 def _reads(path: Path, value: str) -> bool:

@@ -117,6 +117,7 @@ class LocalProvider:
             is_this_computer=True,
             egress_policies=self._isolation.abilities.egress_policies,
             notes=(*self._isolation.notes(), *self._cards.notes()),
+            walls=self._isolation.walls(),
             tools=self._tools,
             tool_fixes={} if "Jupyter" in self._tools else {"Jupyter": JUPYTER_FIX},
         )

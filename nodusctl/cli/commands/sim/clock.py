@@ -12,6 +12,7 @@ from nodusctl.base.exits import ExitCode
 from nodusctl.base.timestamps import format_time, parse_time
 from nodusctl.cli.commands.sim.choosing import ProviderOption, simulation_of
 from nodusctl.cli.options import JsonOption, wiring_of
+from nodusctl.cli.output.slow import told_when_slow
 from nodusctl.cli.words import duration_of, usage_error
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def _advance_ticking(wiring: Wiring, clock: Clock, length: timedelta, every: tim
         usage_error("A tick needs a time between", f"--tick {every} is none.", "write --tick 5m")
     output, start = wiring.output(is_json=is_json), clock.now()
     results = []
-    with interruptible(output) as interruption:
+    with interruptible(output) as interruption, told_when_slow(output, wiring.wall, "letting the world's time pass"):
         for number in range(1, length // every + 1):
             clock.sleep((start + number * every - clock.now()).total_seconds())
             results.append(one_pass(wiring, interruption.interrupts))
