@@ -12,7 +12,7 @@
 set -u
 umask 077
 LC_ALL=C
-PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/rocm/bin
 export LC_ALL PATH
 
 VERSION=sh-1
@@ -238,13 +238,30 @@ look() { # one look at the machine: what has been used since the look before
 		cp $G/logins $S/logins
 		fact "$now" ssh "$(tail -n 1 $S/logins | cut -c1-200 | tr -c '[:print:]\n' '?')"
 	fi
-	if command -v nvidia-smi >/dev/null 2>&1; then
-		busy=$(nvidia-smi --query-gpu=utilization.gpu --format=csv,noheader,nounits 2>/dev/null | sort -rn | head -n 1)
-		[ "${busy:-0}" -le 5 ] 2>/dev/null || fact "$now" gpu "$busy %"
-	elif command -v rocm-smi >/dev/null 2>&1; then
-		busy=$(rocm-smi --showuse --csv 2>/dev/null | sed -n 's/^card[0-9]*,\([0-9]*\).*/\1/p' | sort -rn | head -n 1)
-		[ "${busy:-0}" -le 5 ] 2>/dev/null || fact "$now" gpu "$busy %"
+	ask_cards
+	[ "${busy:-0}" -le 5 ] || fact "$now" gpu "$busy %"
+}
+
+ask_cards() { # busy: percent of the busiest card. A tool can hang for good, so a child asks; an answer that is late counts for the next look
+	busy=""
+	command -v nvidia-smi >/dev/null 2>&1 || command -v rocm-smi >/dev/null 2>&1 || return 0
+	if [ ! -e $S/asking ]; then
+		: >$S/asking
+		{ put $S/cards "$(gpu_use)" && rm -f $S/asking; } >/dev/null 2>&1 </dev/null &
 	fi
+	tries=0
+	while [ ! -e $S/cards ] && [ $tries -lt 50 ]; do
+		sleep 0.2
+		tries=$((tries + 1))
+	done
+	[ ! -e $S/cards ] || { read -r busy <$S/cards && rm -f $S/cards; }
+}
+
+gpu_use() { # percent of the busiest card; "" where no tool says one, as for a card in shares
+	{
+		nvidia-smi --query-gpu=utilization.gpu --format=csv,noheader,nounits
+		rocm-smi --showuse --csv | sed -n 's/^card[0-9]*,\([0-9]*\).*/\1/p'
+	} 2>/dev/null | sed -n 's/^ *\([0-9][0-9]*\) *$/\1/p' | sort -rn | head -n 1
 }
 
 evidence() {
@@ -271,6 +288,7 @@ warn() { # warn DEADLINE WHAT: tell each terminal once of a deadline that is nea
 keep() {
 	clock
 	looked=$now
+	rm -f $S/asking
 	: >$S/works
 	terminals >$S/terminals
 	while :; do
