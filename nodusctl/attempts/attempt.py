@@ -18,6 +18,8 @@ from nodusctl.attempts.events import (
     CapacityEnded,
     DiskAttached,
     DiskDetached,
+    DiskGone,
+    DiskGrown,
     DiskMade,
     EdgeArmed,
     Event,
@@ -205,7 +207,7 @@ def after(attempt: Attempt, event: Event) -> Attempt:
             return _after_loss(attempt, event)
         case AttemptQueued() | OutcomeUnknown() | DiskMade() | HomeRestored() | RevisionDropped() | PhaseChanged() | Remarked():
             return attempt
-        case OccurrenceUsed() | ThresholdCrossed():
+        case OccurrenceUsed() | ThresholdCrossed() | DiskGrown() | DiskGone():
             return attempt
         case _:
             assert_never(event)

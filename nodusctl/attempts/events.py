@@ -169,11 +169,38 @@ class AttemptClosed(_Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskMade(_Fact):
-    """A Volume got its disk."""
+    """A Volume got its disk. ``since`` is when it was made, by the provider's time; None where its price wasn't written down yet.
+
+    ``usd_per_gib_month`` is its frozen price, None where nobody knew it.
+    """
 
     volume: Address
     disk_id: str
     location: str
+    size_bytes: int = 0
+    since: datetime | None = None
+    usd_per_gib_month: Money | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskGrown(_Fact):
+    """A Volume's disk is larger: it costs ``usd_per_gib_month`` for ``size_bytes`` from ``since`` on, and what it cost before is posted."""
+
+    volume: Address
+    disk_id: str
+    size_bytes: int
+    since: datetime
+    usd_per_gib_month: Money | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskGone(_Fact):
+    """A Volume's disk is deleted, confirmed, and costs nothing from ``until`` on. ``is_forgotten``: it is only no longer of this state."""
+
+    volume: Address
+    disk_id: str
+    until: datetime
+    is_forgotten: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,6 +326,8 @@ Event = (
     | CapacityEnded
     | AttemptClosed
     | DiskMade
+    | DiskGrown
+    | DiskGone
     | DiskAttached
     | DiskDetached
     | HomeSaved

@@ -1,7 +1,7 @@
 """What the executor asks of Budgets and of the granted balance: what they have left for an object, and the limits its holds must fit.
 
 Budgets and labels change with a plan only, so they are read again when somebody else has written to the state; the sums behind them are
-asked of the journal each time, which keeps them.
+asked of the journal each time, which keeps them, and so is what accrues for disks, because a step of ours may have just posted it.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from nodusctl.base.money import ZERO, Money
+from nodusctl.engine.storage_so_far import stretches_in
 from nodusctl.ledger.budgets import BudgetRule, budget_rules
 from nodusctl.ledger.room import CREDITS, HoldGuard
 from nodusctl.ports.journal import Journal
 from nodusctl.state.records import Record
 
-_COUNTED = ("workspace", "function")
+COUNTED = ("workspace", "function", "volume")
+"""Kinds that cost something."""
 
 
 class BudgetRoom:
@@ -44,8 +46,9 @@ class BudgetRoom:
         self._read()
         if not self._rules:
             return ()
-        now = self._now()
-        return tuple(one.guard(self._project, self._labels, now) for one in self._rules if one.covers(self._project, record.labels))
+        over = [one for one in self._rules if one.covers(self._project, record.labels)]
+        now, storage = self._now(), stretches_in(self._journal) if over else {}
+        return tuple(one.guard(self._project, self._labels, now, storage) for one in over)
 
     def _read(self) -> None:
         version = self._journal.version()
@@ -55,5 +58,5 @@ class BudgetRoom:
         budgets = self._journal.records("budget")
         self._rules = tuple(one for one in budget_rules((record.address, record.spec) for record in budgets) if one.blocks)
         has_selector = any(one.selector for one in self._rules)
-        counted = (record for kind in _COUNTED for record in self._journal.records(kind)) if has_selector else ()
+        counted = (record for kind in COUNTED for record in self._journal.records(kind)) if has_selector else ()
         self._labels = {record.uid: record.labels for record in counted}

@@ -31,7 +31,10 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """``attempt`` is its name and ``attempt_uid`` its uid, both empty where the fault is of no single Attempt."""
+    """``attempt`` is its name and ``attempt_uid`` its uid, both empty where the fault is of no single Attempt.
+
+    Of the storage of a Volume ``attempt`` is the word ``storage``, and the uid is the Volume's.
+    """
 
     fault: Fault
     expected: str

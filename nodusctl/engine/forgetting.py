@@ -23,6 +23,8 @@ from nodusctl.engine.offer_rates import OfferRates
 from nodusctl.executor.outside import Outside
 from nodusctl.ledger.entries import Entry
 from nodusctl.lifecycle.money import billing_of, charge_of, final_entries, hold_returned
+from nodusctl.lifecycle.situation import HomeVolume
+from nodusctl.lifecycle.volume_outcomes import disk_gone
 from nodusctl.planner.classes import kind_of
 from nodusctl.ports.journal import Change, Claim, Closing, Journal, StoredObject
 from nodusctl.provider.machines import Disk, DiskState, MachineState
@@ -102,6 +104,9 @@ def forget(forgetting: Forgetting, *, outside: Outside, command: str, lock_timeo
 def _changes(forgetting: Forgetting, stored: StoredObject, claim: Claim, outside: Outside) -> tuple[Change, ...]:
     now = outside.clock.now()
     events, entries = _last_of(stored, now)
+    if stored.status.volume is not None and stored.status.volume.disk_id:
+        disk = disk_gone(HomeVolume(record=stored.record, status=stored.status), now, is_forgotten=True)
+        events, entries = (*events, *disk.events), (*entries, *disk.entries)
     left = ", ".join(f"{one.kind} {one.id} at {one.provider}" for one in forgetting.left) or "nothing"
     said = Remarked(time=now, object_uid=stored.record.uid, code="Forgotten", message=f"{outside.owner} forgot it; left outside: {left}")
     steps = (Closing(claim=claim, intent=_cancelled(intent, now)) for intent in stored.intents)

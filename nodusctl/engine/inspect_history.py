@@ -14,6 +14,8 @@ from nodusctl.attempts.events import (
     CapacityEnded,
     DiskAttached,
     DiskDetached,
+    DiskGone,
+    DiskGrown,
     DiskMade,
     EdgeArmed,
     Event,
@@ -38,6 +40,8 @@ from nodusctl.attempts.events import (
     ThresholdCrossed,
     WentQuiet,
 )
+from nodusctl.base.money import Money
+from nodusctl.base.quantities import shown_bytes
 from nodusctl.base.timestamps import format_time
 from nodusctl.ports.journal import JournalRow
 
@@ -72,7 +76,7 @@ def _words(event: Event) -> _Words:
             return _boot_words(event)
         case StopAsked() | WentQuiet() | ReleaseAsked() | CapacityEnded() | AttemptClosed():
             return _stop_words(event)
-        case DiskMade() | DiskAttached() | DiskDetached():
+        case DiskMade() | DiskGrown() | DiskGone() | DiskAttached() | DiskDetached():
             return _disk_words(event)
         case HomeSaved() | HomeNotSaved() | HomeRestored() | RevisionDropped():
             return _home_words(event)
@@ -157,16 +161,26 @@ def _session_words(event: Interrupted | Recovered | OccurrenceUsed) -> _Words:
             assert_never(event)
 
 
-def _disk_words(event: DiskMade | DiskAttached | DiskDetached) -> _Words:
+def _disk_words(event: DiskMade | DiskGrown | DiskGone | DiskAttached | DiskDetached) -> _Words:
     match event:
         case DiskMade():
-            return "DiskMade", f"{event.volume} got disk {event.disk_id} at {event.location}"
+            return "DiskMade", f"{event.volume} got disk {event.disk_id} at {event.location}" + _price_words(event.usd_per_gib_month)
+        case DiskGrown():
+            return "DiskGrown", f"disk {event.disk_id} has {shown_bytes(event.size_bytes)} now" + _price_words(event.usd_per_gib_month)
+        case DiskGone() if event.is_forgotten:
+            return "DiskGone", f"disk {event.disk_id} is no longer counted here"
+        case DiskGone():
+            return "DiskGone", f"disk {event.disk_id} is deleted"
         case DiskAttached():
             return "DiskAttached", f"{event.volume} is attached to machine {event.machine_id}"
         case DiskDetached():
             return "DiskDetached", f"{event.volume} is free again"
         case _:
             assert_never(event)
+
+
+def _price_words(rate: Money | None) -> str:
+    return f", at {rate.shown} per GiB-month" if rate else ""
 
 
 def _home_words(event: HomeSaved | HomeNotSaved | HomeRestored | RevisionDropped) -> _Words:

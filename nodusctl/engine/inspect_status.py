@@ -11,6 +11,8 @@ from nodusctl.engine.inspect_attempts import segments_document, time_text, witho
 from nodusctl.engine.inspect_connect import connect_of, endpoints_of
 from nodusctl.engine.inspect_receipts import Receipt, entries_by_attempt, receipt_of
 from nodusctl.engine.inspect_times import DEFAULT_LEAD, is_parked, times_of
+from nodusctl.ledger.balances import balances
+from nodusctl.ledger.storage import accrued, is_unpriced
 from nodusctl.lifecycle.homes import standing_words
 from nodusctl.ports.journal import StoredObject
 from nodusctl.state.snapshot import Snapshot
@@ -25,7 +27,7 @@ def status_document(stored: StoredObject, snapshot: Snapshot, *, now: datetime, 
         case "workspace":
             return workspace_status(stored, snapshot, now=now, lead=lead)
         case "volume":
-            return _volume_status(stored)
+            return _volume_status(stored, now)
         case "secret":
             return _secret_status(stored.status)
         case "sshkey":
@@ -177,7 +179,7 @@ def _start_estimate(stored: StoredObject) -> dict[str, Any]:
     return {"p50": format_duration(first.startup_p50), "p90": format_duration(first.startup_p90)}
 
 
-def _volume_status(stored: StoredObject) -> dict[str, Any]:
+def _volume_status(stored: StoredObject, now: datetime) -> dict[str, Any]:
     volume = stored.status.volume
     if volume is None:
         return _plain_status(stored.status)
@@ -190,6 +192,24 @@ def _volume_status(stored: StoredObject) -> dict[str, Any]:
             "used": str(volume.revisions[-1].size_bytes) if volume.revisions else "",
             "holder": _holder(volume),
             "storage": without_empty({"location": _place(volume), "size": str(volume.size_bytes) if volume.size_bytes else ""}),
+            "cost": _storage_cost(stored, volume, now),
+        }
+    )
+
+
+def _storage_cost(stored: StoredObject, volume: VolumeStanding, now: datetime) -> dict[str, Any]:
+    """What the disk costs: posted, since then, and its frozen price; nothing for one that is free."""
+    posted, so_far = balances(stored.entries).object(stored.record.uid).charged, accrued(volume.storage, now)
+    rate = volume.storage.usd_per_gib_month if volume.storage is not None else None
+    is_known = not is_unpriced(volume)
+    if is_known and not (posted or rate):
+        return {}
+    return without_empty(
+        {
+            "totalUSD": str(posted) if posted or rate else "",
+            "soFarUSD": str(so_far) if rate else "",
+            "storageRate": (str(rate) if rate else "") if is_known else "unknown",
+            "note": "" if is_known else "no price was written down when its disk was made, so nothing of it is posted",
         }
     )
 

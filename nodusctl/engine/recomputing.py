@@ -55,6 +55,12 @@ def own_segments(
     return OwnSegments(boot, restore, to_stop - to_use, whole - to_stop)
 
 
+def own_storage(begins: datetime, ends: datetime, size_bytes: int, micro_per_gib_month: int) -> int:
+    """Micro-USD of a disk from ``begins`` to ``ends``: a month has 730 hours, a GiB 2**30 bytes."""
+    above, below = size_bytes * micro_per_gib_month * _elapsed(begins, ends), 2**30 * 730 * _HOUR
+    return (2 * above + below) // (2 * below)
+
+
 def _within(moment: datetime | None, first: datetime, last: datetime, *, otherwise: datetime) -> datetime:
     return otherwise if moment is None else min(max(moment, first), last)
 

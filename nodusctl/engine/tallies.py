@@ -1,4 +1,4 @@
-"""The ledger by Attempt: every entry looked at by itself, and what the entries of each Attempt come to.
+"""The ledger by Attempt, and by Volume for storage: every entry looked at by itself, and what the entries of each come to.
 
 Integers of micro-USD, summed here and not by ``ledger.balances``, for the reason told in ``recomputing``.
 """
@@ -24,7 +24,9 @@ _CHARGED_SIGN = {EntryKind.CAPTURE: 1, EntryKind.REFUND: -1}
 
 @dataclass(slots=True)
 class Tally:
-    """What one Attempt's entries come to. ``posted_held`` and ``posted_charged`` are the same by the postings beside the entries."""
+    """What the entries of one Attempt, or of one Volume's disks, come to.
+
+    ``posted_held`` and ``posted_charged`` are the same by the postings beside the entries."""
 
     object_uid: str
     address: str
@@ -49,11 +51,15 @@ class Tally:
 
 @dataclass(slots=True)
 class Ledger:
-    """All tallies by Attempt uid, what the accounts of no Attempt come to, and the corrections that point at an entry."""
+    """All tallies by Attempt uid (for storage, Volume uid), what accounts of nobody come to, and corrections that point at an entry.
+
+    ``storage`` are the charges of disks by Volume uid and entry id.
+    """
 
     tallies: dict[str, Tally] = field(default_factory=dict)
     others: dict[str, int] = field(default_factory=dict)
     corrections: list[Entry] = field(default_factory=list)
+    storage: dict[str, dict[str, Entry]] = field(default_factory=dict)
 
 
 def read_ledger(books: Books, ledger: Ledger) -> Iterator[Finding]:
@@ -70,14 +76,15 @@ def read_ledger(books: Books, ledger: Ledger) -> Iterator[Finding]:
 
 def _read(entry: Entry, ledger: Ledger) -> Iterator[Finding]:
     moved_held = moved_charged = total = 0
-    held, charged = f"held:{entry.attempt_uid}", f"charged:{entry.attempt_uid}"
+    bearer = entry.attempt_uid or entry.object_uid
+    held, charged = f"held:{bearer}", f"charged:{bearer}"
     strangers: list[str] = []
     for posting in entry.postings:
         micro = posting.amount.micro
         total += micro
-        if entry.attempt_uid and posting.account == held:
+        if bearer and posting.account == held:
             moved_held += micro
-        elif entry.attempt_uid and posting.account == charged:
+        elif bearer and posting.account == charged:
             moved_charged += micro
         elif posting.account in {"available", "granted"}:
             ledger.others[posting.account] = ledger.others.get(posting.account, 0) + micro
@@ -85,12 +92,14 @@ def _read(entry: Entry, ledger: Ledger) -> Iterator[Finding]:
             strangers.append(posting.account)
     if total:
         yield _entry_finding(Fault.UNBALANCED, entry, "postings that come to $0.00", dollars(total))
-    if strangers or bool(entry.attempt_uid) is (entry.kind is EntryKind.GRANT):
+    if strangers or bool(bearer) is (entry.kind is EntryKind.GRANT):
         yield _entry_finding(Fault.MISPLACED, entry, "accounts of its own Attempt", ", ".join(strangers) or "no Attempt")
     if not _may_move(_HELD_SIGN, entry, moved_held) or not _may_move(_CHARGED_SIGN, entry, moved_charged):
         yield _entry_finding(Fault.MISPLACED, entry, f"what a {entry.kind} moves", _pair((moved_held, moved_charged)))
-    if entry.attempt_uid:
-        _add(entry, _tally(ledger, entry.attempt_uid, entry.object_uid, entry.object_address), moved_held, moved_charged)
+    if bearer:
+        _add(entry, _tally(ledger, bearer, entry.object_uid, entry.object_address), moved_held, moved_charged)
+    if bearer and not entry.attempt_uid:
+        ledger.storage.setdefault(bearer, {})[entry.id] = entry
     if entry.kind is EntryKind.CORRECTION:
         ledger.corrections.append(entry)
 
@@ -112,10 +121,10 @@ def _add(entry: Entry, tally: Tally, moved_held: int, moved_charged: int) -> Non
             tally.captured += moved_charged
 
 
-def _tally(ledger: Ledger, attempt_uid: str, object_uid: str, address: str) -> Tally:
-    tally = ledger.tallies.get(attempt_uid)
+def _tally(ledger: Ledger, bearer: str, object_uid: str, address: str) -> Tally:
+    tally = ledger.tallies.get(bearer)
     if tally is None:
-        tally = ledger.tallies[attempt_uid] = Tally(object_uid, address)
+        tally = ledger.tallies[bearer] = Tally(object_uid, address)
     return tally
 
 
@@ -123,7 +132,7 @@ def _corrections(books: Books, ledger: Ledger) -> Iterator[Finding]:
     """A correction points at another entry of its own Attempt. Times don't say which is earlier: a clock may have been put back."""
     for entry in ledger.corrections:
         target = books.entry(entry.corrects or "")
-        if not isinstance(target, Entry) or target.attempt_uid != entry.attempt_uid or target.id == entry.id:
+        if not isinstance(target, Entry) or target.bearer != entry.bearer or target.id == entry.id:
             yield _entry_finding(Fault.CORRECTS_NOTHING, entry, "another entry of its Attempt", entry.corrects or "nothing")
 
 
@@ -155,7 +164,7 @@ def _pair(amounts: tuple[int, int]) -> str:
 
 
 def _entry_finding(fault: Fault, entry: Entry, expected: str, found: str) -> Finding:
-    return Finding(fault=fault, attempt_uid=entry.attempt_uid, expected=expected, found=f"{found} (entry {entry.id})")
+    return Finding(fault=fault, attempt_uid=entry.bearer, expected=expected, found=f"{found} (entry {entry.id})")
 
 
 def damage_of(row: Damaged) -> Finding:

@@ -10,9 +10,11 @@ from datetime import datetime, timedelta
 
 from nodusctl.attempts.events import ThresholdCrossed
 from nodusctl.base.ids import Address
+from nodusctl.engine.budget_room import COUNTED
+from nodusctl.engine.storage_so_far import stretches_in
 from nodusctl.executor.outside import Outside
 from nodusctl.ledger.budgets import BudgetRule, budget_rule
-from nodusctl.ledger.room import Tally, month_key
+from nodusctl.ledger.room import HoldGuard, Tally, month_key, used_under
 from nodusctl.ports.journal import Closing, Journal, StaleClaim
 from nodusctl.state.records import Record
 
@@ -25,9 +27,10 @@ def note_thresholds(outside: Outside) -> tuple[ThresholdCrossed, ...]:
     if not budgets:
         return ()
     now, tally, labels = outside.clock.now(), outside.journal.tally(), _labels(outside.journal, budgets)
+    storage = stretches_in(outside.journal)
     found: list[ThresholdCrossed] = []
     for budget in budgets:
-        reached = tuple(_reached(budget, tally, labels, outside.project, now))
+        reached = tuple(_reached(budget, tally, budget_rule(budget.address, budget.spec).guard(outside.project, labels, now, storage), now))
         found += _written(outside, budget, reached) if reached else ()
     return tuple(found)
 
@@ -46,14 +49,11 @@ def thresholds_crossed(journal: Journal, now: datetime) -> dict[Address, tuple[T
 def _labels(journal: Journal, budgets: tuple[Record, ...]) -> Mapping[str, Mapping[str, str]]:
     if not any(budget_rule(one.address, one.spec).selector for one in budgets):
         return {}
-    return {one.uid: one.labels for kind in ("workspace", "function") for one in journal.records(kind)}
+    return {one.uid: one.labels for kind in COUNTED for one in journal.records(kind)}
 
 
-def _reached(
-    budget: Record, tally: Tally, labels: Mapping[str, Mapping[str, str]], project: str, now: datetime
-) -> Iterator[ThresholdCrossed]:
-    rule = budget_rule(budget.address, budget.spec)
-    used = tally.used(rule.guard(project, labels, now))
+def _reached(budget: Record, tally: Tally, guard: HoldGuard, now: datetime) -> Iterator[ThresholdCrossed]:
+    rule, used = budget_rule(budget.address, budget.spec), used_under(guard, tally)
     for percent in rule.thresholds:
         if used.micro * 100 >= percent * rule.limit.micro:
             yield ThresholdCrossed(

@@ -2,7 +2,8 @@
 
 Independent of what it checks: it reads events by itself (``trails``), sums entries by itself (``tallies``) and has its own arithmetic
 (``recomputing``); only the receipt as people see it comes from the code under test, to be compared. The ledger is walked first, then the
-journal; an Attempt is checked and forgotten when its last event passes, so time grows with the state and memory with what is open.
+journal; an Attempt is checked and forgotten when its last event passes, so time grows with the state and memory with what is open. Charges
+of disks, few and by month, are checked by Volume at the end.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from datetime import datetime, timedelta
 from nodusctl.attempts.attempt import Attempt
 from nodusctl.base.ids import Address
 from nodusctl.base.money import Money
+from nodusctl.engine.disk_trails import DiskTrail, walk_disks
 from nodusctl.engine.findings import Fault, Finding, dollars
 from nodusctl.engine.inspect_receipts import shown_receipt
 from nodusctl.engine.rate_origins import RateOrigins, Trace
@@ -33,17 +35,21 @@ _READ_BACK = timedelta(seconds=30)
 class Verification:
     """``receipts`` counts Attempts that had a machine, ``open_receipts`` those of them that still bill; ``charged_usd`` is all they cost.
 
+    ``storage_usd`` is what disks were charged.
     ``rates`` counts them by how far back their rate can be followed.
     """
 
     receipts: int
     open_receipts: int
     charged_usd: Money
+    storage_usd: Money
     rates: Mapping[Trace, int]
     findings: tuple[Finding, ...]
 
 
-Wanted = Callable[[Trail], bool]
+Wanted = Callable[[Trail | DiskTrail], bool]
+STORAGE = "storage"
+"""What stands for the Attempt's name in findings about a Volume's disk."""
 
 
 def verify_receipts(books: Books, *, origins: RateOrigins, now: datetime, wanted: Wanted | None = None) -> Verification:
@@ -69,7 +75,8 @@ class _Check:
         self._findings: list[Finding] = []
         self._rates: Counter[Trace] = Counter()
         self._seen: set[str] | None = None if wanted is None else set()
-        self._queued = self._receipts = self._open = self._charged = 0
+        self._volumes: dict[str, str] = {}
+        self._queued = self._receipts = self._open = self._charged = self._storage = 0
 
     def run(self) -> None:
         """Walk the ledger, then the journal, then look at what neither explained."""
@@ -79,6 +86,11 @@ class _Check:
                 self._findings.append(damage_of(trail))
             else:
                 self._check(trail)
+        for disk in walk_disks(self._books, self._now):
+            if isinstance(disk, Damaged):
+                self._findings.append(damage_of(disk))
+            else:
+                self._check_disk(disk)
         gone = self._books.rows_gone()
         self._findings += (
             Finding(fault=Fault.GONE, expected=f"every row of {name}", found=f"{count} are gone") for name, count in gone.items()
@@ -97,6 +109,7 @@ class _Check:
             receipts=self._receipts,
             open_receipts=self._open,
             charged_usd=Money(self._charged),
+            storage_usd=Money(self._storage),
             rates=dict(self._rates),
             findings=tuple(self._named(one) for one in self._findings if self._seen is None or one.attempt_uid in self._seen),
         )
@@ -114,6 +127,21 @@ class _Check:
             self._charged += tally.receipt
         found = [*self._money(trail, tally), *self._shown(trail, tally), *self._rate(trail)]
         self._findings += (replace(one, attempt=trail.name, attempt_uid=trail.uid, owner=str(trail.owner)) for one in found)
+
+    def _check_disk(self, trail: DiskTrail) -> None:
+        tally = self._ledger.tallies.pop(trail.uid, None) or Tally(trail.uid, str(trail.owner))
+        self._volumes[trail.uid] = str(trail.owner)
+        if self._wanted is not None and not self._wanted(trail):
+            return
+        if self._seen is not None:
+            self._seen.add(trail.uid)
+        self._storage += tally.charged
+        found = [*trail.differences(self._ledger.storage.get(trail.uid, {}))]
+        if tally.held:
+            found.append(
+                Finding(fault=Fault.STILL_HELD, expected="$0.00 held: nothing is, for a disk", found=f"{dollars(tally.held)} held")
+            )
+        self._findings += (replace(one, attempt=STORAGE, attempt_uid=trail.uid, owner=str(trail.owner)) for one in found)
 
     def _money(self, trail: Trail, tally: Tally) -> Iterator[Finding]:
         if tally.object_uid and tally.object_uid != trail.owner_uid:
@@ -151,6 +179,8 @@ class _Check:
         """Findings of the ledger know a uid only."""
         if finding.attempt or not finding.attempt_uid:
             return finding
+        if finding.attempt_uid in self._volumes:
+            return replace(finding, attempt=STORAGE, owner=self._volumes[finding.attempt_uid])
         stored = self._books.attempt(finding.attempt_uid)
         return replace(finding, attempt=stored.name, owner=str(stored.owner)) if isinstance(stored, Attempt) else finding
 

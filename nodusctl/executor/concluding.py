@@ -13,6 +13,7 @@ from nodusctl.base.copies import replace
 from nodusctl.base.money import Money
 from nodusctl.base.redaction import clean
 from nodusctl.executor.intended import served_tools
+from nodusctl.executor.intending_disks import storage_rate
 from nodusctl.executor.situations import failed, pending, succeeded
 from nodusctl.lifecycle import outcomes, volume_outcomes
 from nodusctl.lifecycle.outcomes import Outcome, closed
@@ -214,7 +215,7 @@ def _saved(situation: Situation, intent: Intent, revision: Revision) -> Outcome:
 
 def _disk_done(situation: Situation, intent: Intent, done: Intent, disk: Disk) -> Outcome:
     if intent.step is StepKind.CREATE_DISK:
-        written = volume_outcomes.disk_made(situation, intent.provider, str(intent.request["location"]), disk)
+        written = volume_outcomes.disk_made(situation, intent.provider, str(intent.request["location"]), disk, storage_rate(intent))
     elif intent.step is StepKind.ATTACH:
         written = volume_outcomes.disk_attached(situation, disk, str(intent.request["machine_id"]))
     elif intent.step is StepKind.DETACH:
@@ -224,7 +225,7 @@ def _disk_done(situation: Situation, intent: Intent, done: Intent, disk: Disk) -
     elif intent.step is StepKind.DELETE_REVISION:
         written = volume_outcomes.revision_dropped(situation, intent.target_uid, int(intent.request["number"]))
     elif intent.step is StepKind.GROW:
-        written = volume_outcomes.disk_grown(situation, disk)
+        written = volume_outcomes.disk_grown(situation, disk, storage_rate(intent))
     elif disk.state is not DiskState.GONE:
         return Outcome(written=Written(), intent=closed(intent, situation, "deleting"), is_pending=True)
     elif intent.target_uid == situation.uid:

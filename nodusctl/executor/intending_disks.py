@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nodusctl.attempts.intents import StepKind
+from nodusctl.attempts.intents import Intent, StepKind
+from nodusctl.base.money import Money
 from nodusctl.base.quantities import quantity_units
 from nodusctl.executor.intended import HOME_MOUNT, Intended, attempt_of, machine_id_of, ownership, plain
 from nodusctl.executor.outside import Outside
@@ -21,6 +22,10 @@ from nodusctl.lifecycle.steps import (
     RestoreDisk,
     SaveHome,
 )
+from nodusctl.state.status import VolumeStanding
+
+STORAGE_RATE = "storage_usd_per_gib_month"
+"""Under this name a request keeps the price of its disk; no provider is told."""
 
 
 def create_disk(outside: Outside, situation: Situation, step: CreateDisk) -> Intended:
@@ -34,6 +39,7 @@ def create_disk(outside: Outside, situation: Situation, step: CreateDisk) -> Int
         "location": step.terms.location,
         "size_bytes": size_bytes,
         "tags": dict(ownership(outside, situation, of_home=True).tags()),
+        STORAGE_RATE: _text(step.terms.storage_usd_per_gib_month),
     }
     # Each refused or absent try counts, so that no two disks of one Attempt are ever asked for under one token.
     target, try_number = situation.home.record.uid, len(attempt_of(situation).refusals) + 1
@@ -78,13 +84,26 @@ def restore(outside: Outside, situation: Situation, step: RestoreDisk) -> Intend
 
 
 def grow(outside: Outside, situation: Situation, step: GrowDisk) -> Intended:
-    """The disk grown in place."""
-    return _on_volume(outside, situation, StepKind.GROW, {"size_bytes": step.size_bytes})
+    """The disk grown in place, at the price its last plan showed; where that knew none, at the one it has."""
+    stretch, rate = (situation.status.volume or VolumeStanding()).storage, situation.record.storage_usd_per_gib_month
+    if rate is None and stretch is not None:
+        rate = stretch.usd_per_gib_month
+    return _on_volume(outside, situation, StepKind.GROW, {"size_bytes": step.size_bytes, STORAGE_RATE: _text(rate)})
 
 
 def delete_disk(outside: Outside, situation: Situation, step: DeleteDisk) -> Intended:
     """The disk of a Volume, with what it holds."""
     return _on_volume(outside, situation, StepKind.DELETE_DISK, {})
+
+
+def storage_rate(intent: Intent) -> Money | None:
+    """USD per GiB-month of a disk that is made or grown, as it was frozen with the intent; None where nobody knew it."""
+    text = intent.request.get(STORAGE_RATE)
+    return Money.parse(str(text)) if text else None
+
+
+def _text(rate: Money | None) -> str:
+    return "" if rate is None else str(rate)
 
 
 def _on_home_disk(outside: Outside, situation: Situation, kind: StepKind, extra: Mapping[str, Any]) -> Intended:

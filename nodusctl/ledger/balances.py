@@ -50,9 +50,9 @@ def balances(entries: Iterable[Entry]) -> Balances:
     for entry in entries:
         available += entry.moved(AVAILABLE).micro
         has_grant = has_grant or entry.kind is EntryKind.GRANT
-        if entry.attempt_uid:
-            change = (entry.moved(held(entry.attempt_uid)).micro, entry.moved(charged(entry.attempt_uid)).micro)
-            for sums in (attempts[entry.attempt_uid], objects[entry.object_uid]):
+        if entry.bearer:
+            change = (entry.moved(held(entry.bearer)).micro, entry.moved(charged(entry.bearer)).micro)
+            for sums in (*((attempts[entry.attempt_uid],) if entry.attempt_uid else ()), objects[entry.object_uid]):
                 sums[0] += change[0]
                 sums[1] += change[1]
     return Balances(
@@ -70,8 +70,8 @@ def spent(
     total = 0
     for entry in entries:
         is_inside = (since is None or entry.time >= since) and (until is None or entry.time < until)
-        if is_inside and entry.attempt_uid and (object_uids is None or entry.object_uid in object_uids):
-            total += entry.moved(charged(entry.attempt_uid)).micro
+        if is_inside and entry.bearer and (object_uids is None or entry.object_uid in object_uids):
+            total += entry.moved(charged(entry.bearer)).micro
     return Money(total)
 
 

@@ -15,6 +15,7 @@ from nodusctl.base.ids import Address
 from nodusctl.base.money import Money
 from nodusctl.ledger.balances import month_of
 from nodusctl.ledger.room import HoldGuard
+from nodusctl.ledger.storage import Stretches, accrued_among
 
 DEFAULT_THRESHOLDS = (50, 80, 100)
 
@@ -35,15 +36,19 @@ class BudgetRule:
         """True if an object of ``project`` with ``labels`` counts for it."""
         return (not self.project or self.project == project) and selects(self.selector or {}, labels)
 
-    def guard(self, project: str, labels_of: Mapping[str, Mapping[str, str]], now: datetime) -> HoldGuard:
-        """The limit as it binds now. ``labels_of`` maps the uids of present objects to their labels; only a selector needs it."""
+    def guard(self, project: str, labels_of: Mapping[str, Mapping[str, str]], now: datetime, storage: Stretches) -> HoldGuard:
+        """The limit as it binds now. ``labels_of`` maps the uids of present objects to their labels; only a selector needs it.
+
+        ``storage`` is what accrues for the disks of the state.
+        """
         objects: frozenset[str] | None = None
         if self.project and self.project != project:
             objects = frozenset()
         elif self.selector:
             objects = frozenset(uid for uid, labels in labels_of.items() if self.covers(project, labels))
         since = month_of(now)[0] if self.is_monthly else None
-        return HoldGuard(name=str(self.address), limit=self.limit, objects=objects, since=since)
+        accrued = accrued_among(storage, objects, now, since)
+        return HoldGuard(name=str(self.address), limit=self.limit, objects=objects, since=since, accrued=accrued)
 
 
 def budget_rule(address: Address, spec: Mapping[str, Any]) -> BudgetRule:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from nodusctl.base.ids import Address
 from nodusctl.base.money import ZERO, Money
 from nodusctl.ledger.entries import AVAILABLE, GRANTED, Entry, EntryKind, Posting, charged, held
 
@@ -55,6 +56,14 @@ def capture(entry_id: str, time: datetime, subject: Subject, amount: Money, *, h
     if beyond := amount - from_hold:
         postings.append(Posting(AVAILABLE, -beyond))
     return _concerning(subject, id=entry_id, kind=EntryKind.CAPTURE, time=time, postings=tuple(postings), memo=memo)
+
+
+def storage_capture(entry_id: str, time: datetime, volume: Address, volume_uid: str, amount: Money, *, memo: str = "") -> Entry:
+    """Charge a Volume for a period of its disk, from the available balance: nothing is ever held for a disk."""
+    _require_not_negative(amount)
+    postings = (Posting(AVAILABLE, -amount), Posting(charged(volume_uid), amount))
+    about = {"object_address": str(volume), "object_uid": volume_uid}
+    return Entry(id=entry_id, kind=EntryKind.CAPTURE, time=time, postings=postings, memo=memo, **about)
 
 
 def refund(entry_id: str, time: datetime, subject: Subject, amount: Money, *, memo: str = "") -> Entry:

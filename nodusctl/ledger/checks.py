@@ -62,5 +62,7 @@ def unsound(entries: Sequence[Entry], settled_attempts: Iterable[str] = ()) -> t
             faults.append(f"Attempt {uid} holds {balance.held.shown}.")
         if balance.charged.micro < 0:
             faults.append(f"Attempt {uid} was charged {balance.charged.shown}.")
+    disks = {entry.object_uid: entry.object_address for entry in entries if entry.is_storage}
+    faults += [f"The disk of {disks[uid]} was charged {cost.shown}." for uid in disks if (cost := now.object(uid).charged).micro < 0]
     faults += [f"Attempt {uid} is settled and still holds {left.shown}." for uid in settled_attempts if (left := now.attempt(uid).held)]
     return tuple(faults)

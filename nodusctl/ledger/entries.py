@@ -6,6 +6,7 @@ Accounts, as text so that a store needs no table for them:
     granted               the other side of grants
     held:<attempt uid>    money set aside for one Attempt
     charged:<attempt uid> money one Attempt has cost
+    charged:<volume uid>  money the disk of one Volume has cost
 
 The surprise: nothing is edited. A wrong entry stays, and a correction points at it.
 """
@@ -28,7 +29,7 @@ def held(attempt_uid: str) -> str:
 
 
 def charged(attempt_uid: str) -> str:
-    """The account of what an Attempt has cost."""
+    """The account of what an Attempt has cost, or a Volume's disk."""
     return f"charged:{attempt_uid}"
 
 
@@ -56,6 +57,8 @@ class Posting:
 class Entry:
     """One movement. ``object_address`` is for people, ``object_uid`` and ``attempt_uid`` are who it concerns; empty for a grant.
 
+    Storage concerns a Volume and no Attempt.
+
     ValueError for postings that don't sum to zero, a correction that points at nothing, or a pointer on another kind.
     """
 
@@ -74,6 +77,16 @@ class Entry:
             raise ValueError("the postings of an entry sum to zero")
         if (self.kind is EntryKind.CORRECTION) != (self.corrects is not None):
             raise ValueError("a correction, and nothing else, names the entry it corrects")
+
+    @property
+    def bearer(self) -> str:
+        """Whose accounts it moves: the Attempt's uid; for storage the Volume's; empty for a grant."""
+        return self.attempt_uid or self.object_uid
+
+    @property
+    def is_storage(self) -> bool:
+        """True for the charge of a disk."""
+        return bool(self.object_uid) and not self.attempt_uid
 
     def moved(self, account: str) -> Money:
         """What this entry adds to ``account``."""

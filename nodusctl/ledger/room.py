@@ -22,13 +22,14 @@ class HoldGuard:
     """A limit that holds must fit. ``name`` is the Budget's address, or ``credits`` for the granted balance, whose ``limit`` is None.
 
     ``objects`` are the uids that count, None for all of this state, removed ones too. ``since`` is the first moment of the UTC month from
-    which charges count; None: ever.
+    which charges count; None: ever. ``accrued`` is storage that counts too and isn't posted yet.
     """
 
     name: str
     limit: Money | None
     objects: frozenset[str] | None = None
     since: datetime | None = None
+    accrued: Money = ZERO
 
 
 CREDITS = HoldGuard(name="credits", limit=None)
@@ -129,15 +130,20 @@ class Tally:
         return Money(sum(sums.over(objects) for month, sums in self._charged.items() if month >= first))
 
     def used(self, guard: HoldGuard) -> Money:
-        """What counts against a limit."""
+        """What counts against a limit of what was posted; storage that accrues comes on top of it (``used_under``)."""
         return self.held(guard.objects) + self.charged(guard.objects, guard.since)
+
+
+def used_under(guard: HoldGuard, tally: Tally) -> Money:
+    """What counts against a limit now."""
+    return tally.used(guard) + guard.accrued
 
 
 def room_under(guard: HoldGuard, *tallies: Tally) -> Money | None:
     """What a limit has left over all tallies together; below zero where it is passed, None where it limits nothing."""
     if guard.limit is None:
         return _sum(one.available for one in tallies) if any(one.has_grant for one in tallies) else None
-    return guard.limit - _sum(one.used(guard) for one in tallies)
+    return guard.limit - guard.accrued - _sum(one.used(guard) for one in tallies)
 
 
 def room_after(left: Money | None, guard: HoldGuard, new: Tally) -> Money | None:

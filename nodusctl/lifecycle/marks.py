@@ -22,6 +22,7 @@ from nodusctl.lifecycle.occurrences import passed_over, unstarted, with_skip
 from nodusctl.lifecycle.situation import Situation
 from nodusctl.lifecycle.steps import Mark, MarkKind, QueueAttempt
 from nodusctl.lifecycle.vanishing import when_died
+from nodusctl.lifecycle.volume_outcomes import storage_posted
 from nodusctl.lifecycle.wanted import Aim, handled_now, is_asked, wanted
 from nodusctl.lifecycle.windows import has_openings, unused_until, windows_digest, with_used
 from nodusctl.lifecycle.written import Written, moved, with_condition
@@ -356,4 +357,5 @@ _MARKS: dict[MarkKind, Callable[[Situation, Mark], Written]] = {
     MarkKind.SKIP_START: _skip_start,
     MarkKind.SKIP_OPENING: _skip_opening,
     MarkKind.SETTLE_WINDOWS: _settle_windows,
+    MarkKind.POST_STORAGE: lambda situation, step: storage_posted(situation),
 }

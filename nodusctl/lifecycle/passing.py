@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from nodusctl.base.ids import Address
 from nodusctl.lifecycle.windows import has_openings, unused_until, windows_digest
 from nodusctl.state.requests import RESTART_REQUEST, RESTORE_REQUEST, START_REQUEST, STOP_REQUEST, is_unanswered
-from nodusctl.state.status import Phase, WindowsStanding
+from nodusctl.state.status import Phase, StorageStretch, WindowsStanding
 
 if TYPE_CHECKING:
     from nodusctl.state.snapshot import Standing
@@ -37,7 +37,7 @@ class Turn(IntEnum):
 class Brief:
     """What tells whose turn it is. ``spec`` holds ``SPEC_PARTS`` only, as far as they are set.
 
-    ``is_going`` is True once its deletion was asked for.
+    ``is_going`` is True once its deletion was asked for; ``storage`` is what a Volume's disk costs.
     """
 
     uid: str
@@ -47,6 +47,7 @@ class Brief:
     annotations: Mapping[str, str] = field(default_factory=dict)
     handled_requests: Mapping[str, str] = field(default_factory=dict)
     windows: WindowsStanding | None = None
+    storage: StorageStretch | None = None
     is_going: bool = False
     start_is_asked: bool = False
     has_open_intent: bool = False
@@ -68,6 +69,7 @@ def brief_of(standing: Standing) -> Brief:
         annotations=record.annotations,
         handled_requests=status.handled_requests,
         windows=status.windows,
+        storage=status.volume.storage if status.volume is not None else None,
         is_going=record.deletion_requested_at is not None,
         start_is_asked=status.start_is_asked,
         has_open_intent=standing.has_open_intent,
@@ -80,7 +82,9 @@ def turn_of(brief: Brief, now: datetime, lead: timedelta) -> Turn | None:
     if brief.has_open_intent or brief.is_going:
         return Turn.GOES_ON if kind in {"workspace", "volume"} or brief.is_going else None
     if kind == "volume":
-        return Turn.GOES_ON if is_unanswered(RESTORE_REQUEST, brief.annotations, brief.handled_requests) else None
+        due = brief.storage.month_ends if brief.storage is not None else None
+        is_asked = is_unanswered(RESTORE_REQUEST, brief.annotations, brief.handled_requests)
+        return Turn.GOES_ON if is_asked or (due is not None and due <= now) else None
     if kind != "workspace":
         return None
     if brief.is_alive:

@@ -34,6 +34,7 @@ class MarkKind(StrEnum):
     SKIP_START = "skip-start"
     SKIP_OPENING = "skip-opening"
     SETTLE_WINDOWS = "settle-windows"
+    POST_STORAGE = "post-storage"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The next step of a Volume: its disk is made by the first start, so what is left is to restore, grow, prune and go."""
+"""The next step of a Volume: its disk is made by the first start, so what is left is to restore, grow, prune, charge it and go."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ def next_volume_step(situation: Situation) -> Step | Wait | GiveUp | None:
     standing = situation.status.volume or VolumeStanding()
     if situation.record.deletion_requested_at is not None:
         return _next_while_going(situation, standing)
+    due = standing.storage.month_ends if standing.storage is not None else None
+    if due is not None and due <= situation.now:
+        return Mark(what=MarkKind.POST_STORAGE, because="a UTC month of its storage is over")
     restore = next_restore(situation)
     if restore is not None:
         return restore

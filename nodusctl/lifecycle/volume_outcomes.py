@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
-from nodusctl.attempts.events import DiskAttached, DiskDetached, DiskMade, HomeRestored, HomeSaved, RevisionDropped
+from nodusctl.attempts.events import (
+    DiskAttached,
+    DiskDetached,
+    DiskGone,
+    DiskGrown,
+    DiskMade,
+    HomeRestored,
+    HomeSaved,
+    RevisionDropped,
+)
+from nodusctl.base.money import Money
+from nodusctl.ledger.balances import month_of
+from nodusctl.ledger.storage import posted_until, storage_captures
 from nodusctl.lifecycle.situation import HomeVolume, Situation
 from nodusctl.lifecycle.written import Written, with_condition
 from nodusctl.provider.machines import Disk, Revision
-from nodusctl.state.status import Holder, ObjectStatus, Phase, SavedRevision, VolumeStanding
+from nodusctl.state.status import Holder, ObjectStatus, Phase, SavedRevision, StorageStretch, VolumeStanding
 
 
 def with_holder(situation: Situation, attempt_uid: str, machine_id: str, *, is_in_use: bool | None) -> dict[str, ObjectStatus]:
@@ -25,9 +38,10 @@ def with_holder(situation: Situation, attempt_uid: str, machine_id: str, *, is_i
     return {home.record.uid: replace(home.status, volume=standing)}
 
 
-def disk_made(situation: Situation, provider: str, location: str, disk: Disk) -> Written:
-    """The home has its disk, and with it a place (rule R7)."""
+def disk_made(situation: Situation, provider: str, location: str, disk: Disk, rate: Money | None) -> Written:
+    """The home has its disk, and with it a place (rule R7); from now on it costs ``rate``, USD per GiB-month, None where unknown."""
     home, platform = _home(situation), situation.platforms.get(provider)
+    since = min(disk.created_at or situation.now, situation.now)
     standing = VolumeStanding(
         provider=provider,
         location=disk.location or location,
@@ -35,6 +49,7 @@ def disk_made(situation: Situation, provider: str, location: str, disk: Disk) ->
         disk_id=disk.id,
         size_bytes=disk.size_bytes,
         account=platform.account if platform is not None else "",
+        storage=StorageStretch(since=since, size_bytes=disk.size_bytes, usd_per_gib_month=rate),
     )
     event = DiskMade(
         time=situation.now,
@@ -43,6 +58,9 @@ def disk_made(situation: Situation, provider: str, location: str, disk: Disk) ->
         volume=home.record.address,
         disk_id=disk.id,
         location=standing.location,
+        size_bytes=disk.size_bytes,
+        since=since,
+        usd_per_gib_month=rate,
     )
     return Written(events=(event,), statuses={home.record.uid: replace(home.status, volume=standing, phase=Phase.READY)})
 
@@ -50,7 +68,35 @@ def disk_made(situation: Situation, provider: str, location: str, disk: Disk) ->
 def disk_dropped(situation: Situation) -> Written:
     """The empty disk is gone; the home has no place again."""
     home = _home(situation)
-    return Written(statuses={home.record.uid: replace(home.status, volume=VolumeStanding(), phase=Phase.PENDING)})
+    gone = disk_gone(home, situation.now, situation.status.attempt_uid)
+    return replace(gone, statuses={home.record.uid: replace(home.status, volume=VolumeStanding(), phase=Phase.PENDING)})
+
+
+def disk_gone(home: HomeVolume, now: datetime, attempt_uid: str = "", *, is_forgotten: bool = False) -> Written:
+    """The last charge of a disk, and that it costs nothing any more."""
+    standing = home.standing
+    until = _not_before(standing, now)
+    event = DiskGone(
+        time=now,
+        object_uid=home.record.uid,
+        attempt_uid=attempt_uid,
+        volume=home.record.address,
+        disk_id=standing.disk_id,
+        until=until,
+        is_forgotten=is_forgotten,
+    )
+    return Written(events=(event,), entries=storage_captures(home.record.address, home.record.uid, standing, until))
+
+
+def storage_posted(situation: Situation) -> Written:
+    """What the disk cost in UTC months that are over, each charge in its own month."""
+    standing = situation.status.volume or VolumeStanding()
+    if standing.storage is None:
+        return Written()
+    until = month_of(situation.now)[0]
+    after = replace(situation.status, volume=replace(standing, storage=posted_until(standing.storage, until)))
+    entries = storage_captures(situation.record.address, situation.uid, standing, until)
+    return Written(entries=entries, statuses={situation.uid: after})
 
 
 def disk_attached(situation: Situation, disk: Disk, machine_id: str) -> Written:
@@ -130,16 +176,35 @@ def revision_dropped(situation: Situation, volume_uid: str, number: int) -> Writ
     return Written(events=(event,), statuses={record.uid: replace(status, volume=replace(standing, revisions=left))})
 
 
-def disk_grown(situation: Situation, disk: Disk) -> Written:
-    """The Volume's disk has its new size."""
-    standing = replace(situation.status.volume or VolumeStanding(), size_bytes=disk.size_bytes)
-    status = replace(situation.status, volume=standing, observed_generation=situation.record.generation)
-    return Written(statuses={situation.uid: status})
+def disk_grown(situation: Situation, disk: Disk, rate: Money | None) -> Written:
+    """The Volume's disk has its new size; what the smaller one cost is posted, and ``rate`` holds for the larger."""
+    record, before = situation.record, situation.status.volume or VolumeStanding()
+    since = _not_before(before, situation.now)
+    stretch = StorageStretch(since=since, size_bytes=disk.size_bytes, usd_per_gib_month=rate)
+    standing = replace(before, size_bytes=disk.size_bytes, storage=stretch)
+    event = DiskGrown(
+        time=situation.now,
+        object_uid=situation.uid,
+        volume=record.address,
+        disk_id=before.disk_id,
+        size_bytes=disk.size_bytes,
+        since=since,
+        usd_per_gib_month=rate,
+    )
+    status = replace(situation.status, volume=standing, observed_generation=record.generation)
+    entries = storage_captures(record.address, situation.uid, before, since)
+    return Written(events=(event,), entries=entries, statuses={situation.uid: status})
 
 
 def disk_deleted(situation: Situation) -> Written:
     """The Volume's disk and revisions are gone, confirmed."""
-    return Written(statuses={situation.uid: replace(situation.status, volume=VolumeStanding(), phase=Phase.TERMINATING)})
+    gone = disk_gone(HomeVolume(record=situation.record, status=situation.status), situation.now)
+    return replace(gone, statuses={situation.uid: replace(situation.status, volume=VolumeStanding(), phase=Phase.TERMINATING)})
+
+
+def _not_before(standing: VolumeStanding, now: datetime) -> datetime:
+    """``now``; where the clock was put back, the moment up to which its charges are posted."""
+    return max(now, standing.storage.since) if standing.storage is not None else now
 
 
 def _home(situation: Situation) -> HomeVolume:

@@ -17,6 +17,7 @@ class CostLine:
 
     Amounts are for ``horizon`` ("until the cap", "per 730 h"); None means unknown. ``at_most`` is None with ``has_limit`` False where
     nothing bounds it. ``cap_after`` is how long a session runs at the rate before its cap ends it, None where that isn't what ends it.
+    ``storage_usd_per_gib_month`` is the price of a Volume's disk, None where unknown and on every other line.
     ``estimate`` is the seeds' ``status.estimate`` as JSON. ``funnel`` tells how many offers each constraint left.
     """
 
@@ -39,6 +40,7 @@ class CostLine:
     band_source: str = ""
     cap_after: timedelta | None = None
     stops_at: datetime | None = None
+    storage_usd_per_gib_month: Money | None = None
     lines: tuple[str, ...] = ()
     funnel: tuple[tuple[str, int], ...] = ()
     warnings: tuple[tuple[str, str], ...] = ()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nodusctl.base.ids import Address
+from nodusctl.ledger.storage import stretches_of
 from nodusctl.plan.actions import Action, Verb
 from nodusctl.plan.reasons import BlockingReason
 from nodusctl.planner.budgets import block_budgets
@@ -39,7 +40,7 @@ def all_reasons(found: Considered, specs: Mapping[Address, Mapping[str, Any]], w
     labels = {standing.record.uid: standing.record.labels for standing in world.snapshot}
     going = {action.address for action in found.removals if action.verb is Verb.DELETE}
     staying = {address: spec for address, spec in specs.items() if address not in going}
-    budgets = block_budgets(staying, world.tally, labels, world.basis.project, world.now)
+    budgets = block_budgets(staying, world.tally, labels, world.basis.project, world.now, storage=stretches_of(world.snapshot))
     costs, market = found.costs, found.market
     seats = tuple(one.seated for one in costs)
     return (

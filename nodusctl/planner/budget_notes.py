@@ -10,6 +10,8 @@ from dataclasses import replace
 
 from nodusctl.base.money import ZERO, Money, total
 from nodusctl.ledger.budgets import BudgetRule, budget_rule
+from nodusctl.ledger.room import used_under
+from nodusctl.ledger.storage import stretches_of
 from nodusctl.plan.actions import Action, Verb
 from nodusctl.planner.world import World
 from nodusctl.state.snapshot import Standing
@@ -45,8 +47,8 @@ def _changed(action: Action, world: World, labels: Mapping[str, Mapping[str, str
         return "it only tells from now on: it stops no start and no renewal" if before.blocks else ""
     if not rule.blocks or (before is not None and before.blocks and rule.limit >= before.limit):
         return ""
-    guard = rule.guard(world.basis.project, labels, world.now)
-    used, running = world.tally.used(guard), _holding(rule, world)
+    guard = rule.guard(world.basis.project, labels, world.now, stretches_of(world.snapshot))
+    used, running = used_under(guard, world.tally), _holding(rule, world)
     if not running and used <= rule.limit:
         return ""
     until = f"no start and no renewal beyond {rule.limit.shown}" + (" a month" if rule.is_monthly else "")

@@ -10,7 +10,8 @@ from typing import Any
 from nodusctl.base.ids import Address
 from nodusctl.base.money import ZERO, Money
 from nodusctl.ledger.budgets import BudgetRule, budget_rules
-from nodusctl.ledger.room import Tally
+from nodusctl.ledger.room import Tally, used_under
+from nodusctl.ledger.storage import Stretches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +33,7 @@ class BudgetStanding:
 
     @property
     def remaining(self) -> Money:
-        """The limit less charges of the period and open holds."""
+        """The limit less charges of the period, storage of it that accrues, and open holds."""
         return max(self.limit - self.used, ZERO)
 
     def covers(self, project: str, labels: Mapping[str, str]) -> bool:
@@ -46,7 +47,11 @@ def block_budgets(
     labels_of: Mapping[str, Mapping[str, str]],
     project: str,
     now: datetime,
+    *,
+    storage: Stretches,
 ) -> tuple[BudgetStanding, ...]:
-    """The Budgets with action Block. ``labels_of`` maps an object's uid to its labels."""
+    """The Budgets with action Block. ``labels_of`` maps an object's uid to its labels; ``storage`` is what accrues for disks."""
     rules: Iterable[BudgetRule] = budget_rules(specs.items())
-    return tuple(BudgetStanding(rule=one, used=tally.used(one.guard(project, labels_of, now))) for one in rules if one.blocks)
+    return tuple(
+        BudgetStanding(rule=one, used=used_under(one.guard(project, labels_of, now, storage), tally)) for one in rules if one.blocks
+    )

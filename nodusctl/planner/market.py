@@ -106,6 +106,7 @@ class Marketplace:
             startup_p50=band.p50,
             startup_p90=band.p90,
             account=self.descriptions[offer.provider].account,
+            storage_usd_per_gib_month=priced.storage_usd_per_gib_month,
             edge_ends_billing=self.descriptions[offer.provider].self_stop is not SelfStop.KEEPS_BILLING,
         )
 

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import assert_never
 
 from nodusctl.base.ids import Address, IdSource
+from nodusctl.base.money import Money
 from nodusctl.base.timestamps import format_time
 from nodusctl.plan.actions import Action, Verb
 from nodusctl.plan.changes import ChangeClass
@@ -39,12 +40,13 @@ class RecordsAfter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applying:
-    """The circumstances of one apply. ``hmacs`` are those of Secrets whose values were read at apply."""
+    """The circumstances of one apply. ``hmacs`` are those of Secrets whose values were read at apply; ``storage`` are prices of disks."""
 
     plan_hash: str
     by: str
     now: datetime
     hmacs: Mapping[Address, Mapping[str, str]]
+    storage: Mapping[Address, Money]
 
 
 def records_after(
@@ -59,7 +61,8 @@ def records_after(
     secret_hmacs: Mapping[Address, Mapping[str, str]] | None = None,
 ) -> RecordsAfter:
     """Fold the plan's Actions into the state's records. ``skipped`` are objects apply leaves out (blocked ones)."""
-    circumstances = Applying(plan_hash=plan_hash, by=by, now=now, hmacs=secret_hmacs or {})
+    prices = {line.address: line.storage_usd_per_gib_month for line in plan.costs if line.storage_usd_per_gib_month is not None}
+    circumstances = Applying(plan_hash=plan_hash, by=by, now=now, hmacs=secret_hmacs or {}, storage=prices)
     records: list[RecordChange] = []
     statuses: dict[str, ObjectStatus] = {}
     uids: dict[Address, str] = {}
@@ -106,6 +109,7 @@ def _created(action: Action, ids: IdSource, circumstances: Applying) -> tuple[Re
         applied_annotations=dict(action.annotations),
         source=action.source,
         approval=_approval(action, None, circumstances),
+        storage_usd_per_gib_month=circumstances.storage.get(action.address),
     )
     return PutRecord(record), _first_status(action, record, circumstances)
 
@@ -140,6 +144,7 @@ def _updated(action: Action, standing: Standing, circumstances: Applying) -> tup
         source=action.source or record.source,
         is_retained=False,
         approval=_approval(action, record.approval, circumstances),
+        storage_usd_per_gib_month=circumstances.storage.get(action.address, record.storage_usd_per_gib_month),
     )
     return PutRecord(after), _next_status(action, after, standing, circumstances)
 

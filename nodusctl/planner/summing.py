@@ -30,6 +30,7 @@ def storage_costs(volumes: Iterable[tuple[Address, Mapping[str, Any], Money | No
                 at_most_usd=disk.monthly,
                 is_at_least=disk.monthly is None,
                 horizon=STORAGE_HORIZON,
+                storage_usd_per_gib_month=rate,
                 lines=(_shown_storage(disk),),
             )
         )

@@ -52,6 +52,10 @@ class Books(Protocol):
         """The journal in order: events of these kinds that speak of an Attempt."""
         ...
 
+    def object_events(self, kinds: Collection[type]) -> Iterator[Event | Damaged]:
+        """The same, whether or not they speak of an Attempt."""
+        ...
+
     def attempt(self, uid: str) -> Attempt | Damaged | None:
         """An Attempt as it is stored, which is what receipts are made from."""
         ...

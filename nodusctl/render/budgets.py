@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from nodusctl.base.money import Money
@@ -19,8 +20,15 @@ def budgets_text(report: BudgetReport, style: Style) -> str:
     parts = [table(_HEADS, [_row(one) for one in report.budgets], style, right=_NUMBERS)] if report.budgets else ["There is no Budget."]
     ends = next((one.status["currentPeriod"]["endTime"] for one in report.budgets if "currentPeriod" in one.status), "")
     parts += [f"\nA monthly Budget counts charges of this UTC month (it ends {ends}) and all that is held now."] if ends else []
+    parts += [f"\n{words}" for words in _storage_lines(report)]
     parts += [f"\n{_balance(report.credits)}"] if report.credits.is_prepaid else []
     return "\n".join(parts)
+
+
+def _storage_lines(report: BudgetReport) -> Iterator[str]:
+    for one in report.budgets:
+        if so_far := one.status.get("storageSoFarUSD"):
+            yield f"{one.address.name}: {_dollars(so_far)} of storage so far is used too; it is posted at the end of the month."
 
 
 def budgets_document(report: BudgetReport) -> dict[str, Any]:

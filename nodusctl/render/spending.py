@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from nodusctl.base.timestamps import format_time
@@ -19,7 +20,8 @@ _BESIDE = 60
 def spending_text(spending: Spending, style: Style) -> str:
     """The groups with their bars, then the sum."""
     if not spending.groups:
-        return "Nothing has been charged yet." if spending.period.is_always else f"Nothing was charged {_words_of(spending.period)}."
+        nothing = "Nothing has been charged yet." if spending.period.is_always else f"Nothing was charged {_words_of(spending.period)}."
+        return "\n".join((nothing, *_storage_lines(spending)))
     largest = max(group.charged_usd.micro for group in spending.groups)
     width = max(_NARROWEST, min(_WIDEST, style.width - _BESIDE)) if style.width else _WIDEST
     rows = [
@@ -36,9 +38,17 @@ def spending_text(spending: Spending, style: Style) -> str:
     held = f" {spending.held_usd.shown} is held by what still runs." if spending.held_usd else ""
     when = f" {_words_of(spending.period)}" if not spending.period.is_always else ""
     lines.append(f"\nCharged{when}: {spending.charged_usd.shown}, before tax.{held}")
+    lines += _storage_lines(spending)
     if spending.by is GroupBy.DAY:
         lines.append("A charge stands at the day (UTC) it was posted: the end of its session, a renewal, the end of a month.")
     return "\n".join(lines)
+
+
+def _storage_lines(spending: Spending) -> Iterator[str]:
+    if spending.storage_so_far_usd:
+        yield f"Storage so far: {spending.storage_so_far_usd.shown}, posted at the end of the month."
+    if spending.unpriced:
+        yield f"Not posted, because the price of the disk was never written down: {', '.join(map(str, spending.unpriced))}."
 
 
 def spending_document(spending: Spending) -> dict[str, Any]:
@@ -52,6 +62,8 @@ def spending_document(spending: Spending) -> dict[str, Any]:
         ],
         "chargedUSD": str(spending.charged_usd),
         "heldUSD": str(spending.held_usd),
+        "storageSoFarUSD": str(spending.storage_so_far_usd),
+        "storageUnpriced": [str(one) for one in spending.unpriced],
         **_period_document(spending.period),
     }
 

@@ -24,7 +24,8 @@ def _summary(found: Verification) -> str:
     if found.findings:
         return f"{receipts} checked, {charged}; {counted(len(found.findings), 'difference')}."
     still = f" Not yet final: {found.open_receipts}; what they hold covers them until their edge." if found.open_receipts else ""
-    return f"{receipts} verified, {charged}.{still}"
+    storage = f" Storage: {found.storage_usd.shown}, verified." if found.storage_usd else ""
+    return f"{receipts} verified, {charged}.{storage}{still}"
 
 
 def _finding_lines(found: Verification, style: Style) -> Iterator[str]:
@@ -53,6 +54,7 @@ def verification_document(found: Verification) -> dict[str, Any]:
         "receipts": found.receipts,
         "open": found.open_receipts,
         "chargedUSD": str(found.charged_usd),
+        "storageUSD": str(found.storage_usd),
         "rates": {trace.name.lower(): count for trace, count in sorted(found.rates.items())},
         "findings": [
             {

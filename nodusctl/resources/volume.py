@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from nodusctl.resources.fields import SpecModel, StatusModel, spec_field
 from nodusctl.resources.mutability import Mutability
-from nodusctl.resources.scalars import Count, Quantity, Text, Time, matching, quantity_between
+from nodusctl.resources.scalars import Amount, Count, Quantity, Text, Time, matching, quantity_between
 from nodusctl.resources.status import Condition
 
 
@@ -44,6 +44,15 @@ class VolumeStorage(StatusModel):
     size: str | None = spec_field("Size at the provider.")
 
 
+class VolumeCost(StatusModel):
+    """What its disk costs."""
+
+    total_usd: Amount | None = spec_field("Charged so far: up to the last growth or end of a month.")
+    so_far_usd: Amount | None = spec_field("What has come since, charged at the end of the month.")
+    storage_rate: str | None = spec_field("USD per GiB-month, frozen when the disk was made or grown; unknown where nobody wrote it down.")
+    note: str | None = spec_field("Why nothing is charged, where that is for want of a price.")
+
+
 class VolumeStatus(StatusModel):
     """What was observed."""
 
@@ -57,4 +66,5 @@ class VolumeStatus(StatusModel):
     holder: VolumeHolder | None = spec_field("Who has the right to write.")
     readers: Count | None = spec_field("Attempts that mount it read-only.")
     storage: VolumeStorage | None = spec_field("What is stored.")
+    cost: VolumeCost | None = spec_field("What its disk costs; left out where it is free.")
     observed_generation: Count | None = spec_field("The generation of the spec this status reflects.")

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from nodusctl.base.ids import Address
+from nodusctl.base.money import Money
 from nodusctl.state.terms import Approval
 
 
@@ -21,7 +22,7 @@ class Record:
 
     ``spec`` is canonical (long form, camelCase, JSON values) with defaults; ``applied`` is as the file wrote it, canonical, without
     defaults, or None for an object no file made. ``source`` is the file, relative to the project. ``is_retained`` marks a Volume
-    whose YAML is gone.
+    whose YAML is gone. ``storage_usd_per_gib_month`` is what a Volume's disk costs by its last applied plan: it grows at this price.
     """
 
     uid: str
@@ -39,6 +40,7 @@ class Record:
     approval: Approval | None = None
     deletion_requested_at: datetime | None = None
     discards_home: bool = False
+    storage_usd_per_gib_month: Money | None = None
 
 
 @dataclass(frozen=True, slots=True)

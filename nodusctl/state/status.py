@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from nodusctl.base.ids import Address
@@ -127,11 +127,32 @@ class SavedRevision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StorageStretch:
+    """A disk of one size at one frozen rate (USD per GiB-month; None where nobody knew it), from ``since`` on.
+
+    ``since`` is when its charges were posted last, else when the stretch began.
+    """
+
+    since: datetime
+    size_bytes: int
+    usd_per_gib_month: Money | None
+
+    @property
+    def month_ends(self) -> datetime | None:
+        """When its next charge is due although nothing is done to it: the end of its UTC month; None for one that costs nothing."""
+        if not self.usd_per_gib_month:
+            return None
+        first = self.since.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+        return (first + timedelta(days=32)).replace(day=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VolumeStanding:
     """A Volume's outside half. Empty until its first machine is placed (rule R7: location from the first attach).
 
     ``restored_revision`` is set from a restore until the next save: the live disk then goes on from that revision, not from the latest.
     ``account`` is the provider's identity when the disk was made (rule R12); empty where that was never written down.
+    ``storage`` is what its disk costs now; None where that was never written down, and then nothing is posted for it.
     """
 
     provider: str = ""
@@ -144,6 +165,7 @@ class VolumeStanding:
     is_newer_than_revision: bool = False
     restored_revision: int = 0
     account: str = ""
+    storage: StorageStretch | None = None
 
     @property
     def revision(self) -> int:

@@ -25,6 +25,7 @@ class Terms:
     counts as current after it was observed; None where it doesn't age. ``edge_ends_billing`` is True where
     a machine's own shutdown at its armed edge ends the bill; False also where that was never written down. ``unit_ids`` are the exclusive
     devices a start takes, ``spare_unit_ids`` the other sets it may take instead, in order: offer and price are the same on each.
+    ``storage_usd_per_gib_month`` is the price of a disk made there; None where it is unknown or was never written down.
     """
 
     offer_key: str
@@ -53,6 +54,7 @@ class Terms:
     account: str = ""
     edge_ends_billing: bool = False
     price_ttl: timedelta | None = None
+    storage_usd_per_gib_month: Money | None = None
 
     def on_each(self) -> tuple[Terms, ...]:
         """The same terms once for every set of devices, without spares: what one start freezes."""

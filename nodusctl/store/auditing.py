@@ -30,11 +30,12 @@ _ALL_ENTRIES = Statement(_entries.order_by(ENTRIES.c.sequence))
 _ENTRY = Statement(_entries.where(ENTRIES.c.id == bindparam("which")))
 _account = (POSTINGS.c.account, POSTINGS.c.side, POSTINGS.c.object_uid)
 _POSTED = Statement(select(*_account, func.sum(POSTINGS.c.amount_micro)).group_by(*_account))
-_EVENTS = Statement(
+_events = (
     select(JOURNAL.c.sequence, JOURNAL.c.kind, JOURNAL.c.object_uid, JOURNAL.c.attempt_uid, JOURNAL.c.body)
-    .where(JOURNAL.c.attempt_uid != "", among(JOURNAL.c.kind, "kinds"))
+    .where(among(JOURNAL.c.kind, "kinds"))
     .order_by(JOURNAL.c.sequence)
 )
+_EVENTS, _OBJECT_EVENTS = Statement(_events.where(JOURNAL.c.attempt_uid != "")), Statement(_events)
 _attempts = select(ATTEMPTS.c.uid, ATTEMPTS.c.owner_uid, ATTEMPTS.c.body)
 _ATTEMPT = Statement(_attempts.where(ATTEMPTS.c.uid == bindparam("which")))
 _ALL_ATTEMPTS = Statement(_attempts.order_by(ATTEMPTS.c.sequence))
@@ -63,6 +64,9 @@ class TableBooks:
 
     def events(self, kinds: Collection[type]) -> Iterator[Event | Damaged]:
         return (_event(row) for row in _EVENTS.each(self._connection, kinds=listed(kind.__name__ for kind in kinds)))
+
+    def object_events(self, kinds: Collection[type]) -> Iterator[Event | Damaged]:
+        return (_event(row) for row in _OBJECT_EVENTS.each(self._connection, kinds=listed(kind.__name__ for kind in kinds)))
 
     def attempt(self, uid: str) -> Attempt | Damaged | None:
         row = _ATTEMPT.first(self._connection, which=uid)

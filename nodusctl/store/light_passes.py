@@ -20,7 +20,7 @@ from nodusctl.base.timestamps import format_time, parse_time
 from nodusctl.lifecycle.news import SAVE_FAILED
 from nodusctl.lifecycle.passing import SPEC_PARTS, Brief
 from nodusctl.ports.passes import Glance, Passes, PassNote
-from nodusctl.state.status import Phase, WindowsStanding
+from nodusctl.state.status import Phase, StorageStretch, WindowsStanding
 from nodusctl.store.channels import open_kept, open_reader
 from nodusctl.store.faults import newer_value
 from nodusctl.store.freetext import without_secrets
@@ -33,7 +33,9 @@ _REVISION = "SELECT version_num FROM alembic_version"
 _LINEAGE = "SELECT lineage FROM state"
 _TOUCHED = "SELECT object_uid, target_uid FROM intents WHERE state = 'open'"
 _OF_RECORD = ("deletion_requested_at", "annotations", *(f"spec.{name}" for name in SPEC_PARTS))
-_OF_STATUS = ("phase", "start_is_asked", "handled_requests", "windows")
+_OF_STATUS = ("phase", "start_is_asked", "handled_requests", "windows", "volume.storage")
+
+_NO_STATUS: tuple[Any, ...] = (Phase.PENDING, False, {}, None, None)
 
 
 def _parts(body: str, names: tuple[str, ...]) -> str:
@@ -109,7 +111,7 @@ def _glance(driver: sqlite3.Connection) -> Glance:
 def _brief(row: tuple[Any, ...], touched: frozenset[str]) -> Brief:
     uid, kind, name, of_record, of_status = row
     going, annotations, *parts = json.loads(of_record)
-    phase, start_is_asked, handled, windows = json.loads(of_status) if of_status is not None else (Phase.PENDING, False, {}, None)
+    phase, start_is_asked, handled, windows, storage = json.loads(of_status) if of_status is not None else _NO_STATUS
     try:
         return Brief(
             uid=uid,
@@ -119,16 +121,26 @@ def _brief(row: tuple[Any, ...], touched: frozenset[str]) -> Brief:
             annotations=annotations,
             handled_requests=handled,
             windows=_windows(windows) if windows is not None else None,
+            storage=_storage(storage) if storage is not None else None,
             is_going=going is not None,
             start_is_asked=start_is_asked,
             has_open_intent=uid in touched,
         )
     except (ValueError, TypeError, KeyError):
-        raise newer_value("ObjectStatus", "phase, windows") from None
+        raise newer_value("ObjectStatus", "phase, windows, volume") from None
 
 
 def _windows(parts: dict[str, Any]) -> WindowsStanding:
     return WindowsStanding(**{**parts, "through": parse_time(parts["through"]), "used": tuple(parts["used"])})
+
+
+def _storage(parts: dict[str, Any]) -> StorageStretch:
+    rate = parts["usd_per_gib_month"]
+    return StorageStretch(
+        since=parse_time(parts["since"]),
+        size_bytes=parts["size_bytes"],
+        usd_per_gib_month=Money.parse(rate) if rate is not None else None,
+    )
 
 
 def _may_be_news(driver: sqlite3.Connection) -> bool:

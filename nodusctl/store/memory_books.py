@@ -37,6 +37,9 @@ class MemoryBooks:
     def events(self, kinds: Collection[type]) -> Iterator[Event]:
         return (event for event in self.book.events if event.attempt_uid and type(event) in kinds)
 
+    def object_events(self, kinds: Collection[type]) -> Iterator[Event]:
+        return (event for event in self.book.events if type(event) in kinds)
+
     def attempt(self, uid: str) -> Attempt | None:
         return self.book.attempts.get(uid)
 

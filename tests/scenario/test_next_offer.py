@@ -12,6 +12,8 @@ from nodusctl.attempts.attempt import AttemptPhase
 from nodusctl.attempts.events import LaunchRefused
 from nodusctl.base.exits import ExitCode
 from nodusctl.base.money import Money
+from nodusctl.ledger.balances import balances
+from nodusctl.ledger.build import AttemptBalance
 from nodusctl.state.status import Phase
 
 
@@ -85,7 +87,7 @@ def test_when_the_queue_timeout_runs_out_it_has_failed_for_want_of_capacity(worl
     assert (world.status().phase, world.status().reason) == (Phase.FAILED, "CapacityUnavailable")
     assert outcome(result).code == "CapacityUnavailable"
     assert world.attempt().phase is AttemptPhase.FAILED
-    assert world.charged() == world.held() == Money(0)
+    assert balances(world.entries()).attempt(world.attempt().uid) == AttemptBalance()
     world.check_quiet()
 
 

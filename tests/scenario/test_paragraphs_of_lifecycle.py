@@ -259,7 +259,7 @@ class TestTheArmedEdge:
 
         world = running(World(tmp_path / "p", now=datetime(2026, 1, 31, 22, 0, tzinfo=UTC)))
         world.tick(times=4, every=HOUR)
-        captures = [entry for entry in world.entries() if entry.kind is EntryKind.CAPTURE]
+        captures = [entry for entry in world.entries() if entry.kind is EntryKind.CAPTURE and entry.attempt_uid]
         assert [entry.time.month for entry in captures] == [1, 2]
         world.stop()
         by_month = {1: ZERO, 2: ZERO}

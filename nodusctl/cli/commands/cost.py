@@ -59,6 +59,7 @@ def _spending(only: Address | None, by: GroupBy, label: str, period: Period, wir
             label=label,
             only=only,
             period=period,
+            now=wiring.clock.now(),
         )
     output.result(
         "result",

@@ -50,7 +50,9 @@ def test_a_hundred_sessions_are_right_and_their_sum_is_exact() -> None:
     pasts = [session(number) for number in range(100)]
     found = verified(books_of(*pasts))
     sums = sum(entry.moved(charged(entry.attempt_uid)).micro for past in pasts for entry in past.entries)
-    assert found == Verification(receipts=100, open_receipts=0, charged_usd=Money(sums), rates={Trace.QUOTED: 100}, findings=())
+    assert found == Verification(
+        receipts=100, open_receipts=0, charged_usd=Money(sums), storage_usd=ZERO, rates={Trace.QUOTED: 100}, findings=()
+    )
 
 
 def test_an_empty_state_has_nothing_to_differ() -> None:
@@ -129,7 +131,7 @@ def test_a_refused_launch_and_one_that_never_came_cost_nothing_and_hold_nothing(
     back = build.release(f"{past.uid}/release/1", LATER, past.subject, past.entries[0].moved(held(past.uid)))
     closed = facts.AttemptClosed(time=LATER, phase="Cancelled", **of_it)
     over = Past(events=(*past.events, refused, closed), entries=(*past.entries, back))
-    assert verified(books_of(over)) == Verification(receipts=0, open_receipts=0, charged_usd=ZERO, rates={}, findings=())
+    assert verified(books_of(over)) == Verification(receipts=0, open_receipts=0, charged_usd=ZERO, storage_usd=ZERO, rates={}, findings=())
     assert faults(books_of(over, entries=past.entries)) == [Fault.STILL_HELD]
 
 

@@ -70,17 +70,17 @@ def test_a_copy_goes_its_own_way() -> None:
 
 def test_a_budget_of_another_project_binds_nothing() -> None:
     rule = budget_rule(Address("budget", "b"), {"limitUSD": "1.00", "scope": {"project": "other"}})
-    assert rule.guard("lab", {"uid-lab": {}}, APRIL).objects == frozenset()
+    assert rule.guard("lab", {"uid-lab": {}}, APRIL, {}).objects == frozenset()
     assert not rule.covers("lab", {})
 
 
 def test_a_budget_with_a_selector_binds_the_objects_it_selects_in_this_month() -> None:
     scope = {"selector": {"matchExpressions": [{"key": "team", "operator": "In", "values": ["ml"]}]}}
     rule = budget_rule(Address("budget", "b"), {"limitUSD": "1.00", "scope": scope, "thresholds": [90, 10]})
-    guard = rule.guard("lab", {"uid-lab": {"team": "ml"}, "uid-web": {"team": "web"}}, MARCH)
+    guard = rule.guard("lab", {"uid-lab": {"team": "ml"}, "uid-web": {"team": "web"}}, MARCH, {})
     assert (guard.objects, guard.since) == (frozenset({"uid-lab"}), datetime(2026, 3, 1, tzinfo=UTC))
     assert rule.thresholds == (10, 90)
 
 
 def test_a_total_budget_counts_from_the_beginning() -> None:
-    assert budget_rule(Address("budget", "b"), {"limitUSD": "1.00", "period": "Total"}).guard("lab", {}, MARCH).since is None
+    assert budget_rule(Address("budget", "b"), {"limitUSD": "1.00", "period": "Total"}).guard("lab", {}, MARCH, {}).since is None
