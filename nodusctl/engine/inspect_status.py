@@ -208,7 +208,7 @@ def _storage_cost(stored: StoredObject, volume: VolumeStanding, now: datetime) -
         {
             "totalUSD": str(posted) if posted or rate else "",
             "soFarUSD": str(so_far) if rate else "",
-            "storageRate": (str(rate) if rate else "") if is_known else "unknown",
+            "rateUSDPerGiBMonth": (str(rate) if rate else "") if is_known else "unknown",
             "note": "" if is_known else "no price was written down when its disk was made, so nothing of it is posted",
         }
     )

@@ -23,6 +23,7 @@ from nodusctl.base.timestamps import format_time, parse_time
 
 T = TypeVar("T")
 Decoder = Callable[[Any], Any]
+_SPELLED = {"usd": "USD", "gib": "GiB"}
 
 
 def as_json(value: Any) -> Any:
@@ -80,7 +81,7 @@ def _default(one: dataclasses.Field[Any]) -> Any:
 def camel(name: str) -> str:
     """A field's name as it is written: ``rate_usd_per_hour`` is ``rateUSDPerHour``."""
     head, *rest = name.split("_")
-    return head + "".join("USD" if word == "usd" else word.capitalize() for word in rest)
+    return head + "".join(_SPELLED.get(word, word.capitalize()) for word in rest)
 
 
 def _decoder(wanted: Any) -> Decoder:

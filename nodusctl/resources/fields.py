@@ -15,13 +15,13 @@ from pydantic_core import PydanticCustomError
 from nodusctl.resources.mutability import ChangeHint, Mutability
 
 REQUIRED: Final = ...
-_INITIALS = frozenset({"usd", "gpu"})
+_SPELLED = {"usd": "USD", "gpu": "GPU", "gib": "GiB"}
 
 
 def camel(name: str) -> str:
     """The name in files of a Python name: ``max_cost_usd`` → ``maxCostUSD``, ``from_`` → ``from``."""
     first, *rest = name.rstrip("_").split("_")
-    return first + "".join(part.upper() if part in _INITIALS else part[:1].upper() + part[1:] for part in rest)
+    return first + "".join(_SPELLED.get(part, part[:1].upper() + part[1:]) for part in rest)
 
 
 class SpecModel(BaseModel):

@@ -49,7 +49,9 @@ class VolumeCost(StatusModel):
 
     total_usd: Amount | None = spec_field("Charged so far: up to the last growth or end of a month.")
     so_far_usd: Amount | None = spec_field("What has come since, charged at the end of the month.")
-    storage_rate: str | None = spec_field("USD per GiB-month, frozen when the disk was made or grown; unknown where nobody wrote it down.")
+    rate_usd_per_gib_month: str | None = spec_field(
+        "USD per GiB-month, frozen when the disk was made or grown; unknown where nobody wrote it down."
+    )
     note: str | None = spec_field("Why nothing is charged, where that is for want of a price.")
 
 

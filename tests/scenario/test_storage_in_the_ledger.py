@@ -287,7 +287,7 @@ def test_describe_shows_what_a_volume_has_cost_and_what_has_come_since(stopped: 
     assert found.document["status"]["cost"] == {
         "totalUSD": str(cost(100, made_at(stopped), APRIL)),
         "soFarUSD": str(cost(100, APRIL, stopped.clock.now())),
-        "storageRate": "0.10",
+        "rateUSDPerGiBMonth": "0.10",
     }
 
 
@@ -388,7 +388,7 @@ def test_a_disk_of_an_older_state_stays_unposted_and_says_so(stopped: World) -> 
     assert storage(world) == []
     assert costs(world).unpriced == (HOME,)
     cost_of_it = describe(HOME, journal=world.state.journal, project="default", now=MAY).document["status"]["cost"]
-    assert (cost_of_it["storageRate"], "soFarUSD" in cost_of_it) == ("unknown", False)
+    assert (cost_of_it["rateUSDPerGiBMonth"], "soFarUSD" in cost_of_it) == ("unknown", False)
     assert "nothing of it is posted" in cost_of_it["note"]
     assert verified(world).findings == ()
 
@@ -411,7 +411,10 @@ def test_a_disk_of_unknown_price_is_never_charged_and_never_free(tmp_path: Path)
     until(world, MAY).tick()
     assert storage(world) == []
     assert costs(world).unpriced == (HOME,)
-    assert describe(HOME, journal=world.state.journal, project="default", now=MAY).document["status"]["cost"]["storageRate"] == "unknown"
+    assert (
+        describe(HOME, journal=world.state.journal, project="default", now=MAY).document["status"]["cost"]["rateUSDPerGiBMonth"]
+        == "unknown"
+    )
     assert verified(world).findings == ()
 
 
