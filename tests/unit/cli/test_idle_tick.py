@@ -51,7 +51,7 @@ def ticked(cli: CommandLine) -> tuple[str, list[str]]:
     """What a tick in a process of its own says, and its exit code with the heavy modules it has loaded."""
     environment = {**os.environ, "NODUSCTL_STATE_KEY": STATE_KEY}
     ended = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, cwd=cli.folder, env=environment)
-    return ended.stdout.strip(), ended.stderr.split()
+    return ended.stdout.strip(), ended.stderr.splitlines()[-1].split()  # before it, on a slow computer, what it waits for
 
 
 def passes(cli: CommandLine) -> int:

@@ -328,10 +328,10 @@ class Stuck:
 
 def test_a_provider_that_hangs_costs_its_limit_and_no_more(bench: Bench) -> None:
     stuck = Stuck(bench.providers)
-    answered, silent = ask_markets(stuck, {}, limit_seconds=0.2)
+    answered, silent = ask_markets(stuck, {}, limit_seconds=3.0)
     stuck.released.set()
     assert answered.is_ready and answered.offers
-    assert silent.why_not == "no answer within 0.2 s"
+    assert silent.why_not == "no answer within 3 s"
 
 
 def test_an_offline_plan_asks_no_provider_and_reads_no_secret(bench: Bench) -> None:
