@@ -52,6 +52,7 @@ def workspace_status(stored: StoredObject, snapshot: Snapshot, *, now: datetime,
             "connect": connect_of(stored),
             "endpoints": endpoints_of(stored),
             "cost": _cost(stored, receipts),
+            "estimate": _estimate(stored),
             "home": _home(stored, snapshot),
             "lastActivityTime": time_text(status.last_activity_at),
             "session": _session(stored),
@@ -167,6 +168,11 @@ def _last_session(status: ObjectStatus) -> dict[str, Any]:
             "stopReason": last.stop_reason,
         }
     )
+
+
+def _estimate(stored: StoredObject) -> dict[str, Any]:
+    approval = stored.record.approval
+    return dict(approval.estimate) if approval is not None else {}
 
 
 def _start_estimate(stored: StoredObject) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import assert_never
+from typing import Any, assert_never
 
 from nodusctl.base.ids import Address, IdSource
 from nodusctl.base.money import Money
@@ -40,13 +40,17 @@ class RecordsAfter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applying:
-    """The circumstances of one apply. ``hmacs`` are those of Secrets whose values were read at apply; ``storage`` are prices of disks."""
+    """The circumstances of one apply. ``hmacs`` are those of Secrets whose values were read at apply; ``storage`` are prices of disks.
+
+    ``estimates`` are what the plan showed for an object, in the shape of ``status.estimate``.
+    """
 
     plan_hash: str
     by: str
     now: datetime
     hmacs: Mapping[Address, Mapping[str, str]]
     storage: Mapping[Address, Money]
+    estimates: Mapping[Address, Mapping[str, Any]]
 
 
 def records_after(
@@ -62,7 +66,8 @@ def records_after(
 ) -> RecordsAfter:
     """Fold the plan's Actions into the state's records. ``skipped`` are objects apply leaves out (blocked ones)."""
     prices = {line.address: line.storage_usd_per_gib_month for line in plan.costs if line.storage_usd_per_gib_month is not None}
-    circumstances = Applying(plan_hash=plan_hash, by=by, now=now, hmacs=secret_hmacs or {}, storage=prices)
+    estimates = {line.address: line.estimate for line in plan.costs}
+    circumstances = Applying(plan_hash=plan_hash, by=by, now=now, hmacs=secret_hmacs or {}, storage=prices, estimates=estimates)
     records: list[RecordChange] = []
     statuses: dict[str, ObjectStatus] = {}
     uids: dict[Address, str] = {}
@@ -190,7 +195,19 @@ def _approval(action: Action, former: Approval | None, circumstances: Applying) 
     """The last applied plan's offers; a change that needed none leaves the approval as it was."""
     if not action.terms:
         return former
-    return Approval(terms=action.terms, plan_hash=circumstances.plan_hash, approved_at=circumstances.now, approved_by=circumstances.by)
+    return Approval(
+        terms=action.terms,
+        plan_hash=circumstances.plan_hash,
+        approved_at=circumstances.now,
+        approved_by=circumstances.by,
+        estimate=_without_explanation(circumstances.estimates.get(action.address, {})),
+    )
+
+
+def _without_explanation(estimate: Mapping[str, Any]) -> dict[str, Any]:
+    preview = {name: value for name, value in estimate.get("placementPreview", {}).items() if name != "explain"}
+    kept = {**estimate, "placementPreview": preview}
+    return {name: value for name, value in kept.items() if value not in ([], {})}
 
 
 def _written(desired: Mapping[str, str], live: Mapping[str, str], applied: Mapping[str, str]) -> dict[str, str]:

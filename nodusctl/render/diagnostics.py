@@ -6,6 +6,7 @@ import textwrap
 from typing import Any
 
 from nodusctl.base.diagnostics import Diagnostic, Severity
+from nodusctl.render.failures import failure_document
 from nodusctl.render.style import Style
 
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
@@ -27,7 +28,7 @@ def diagnostic_text(diagnostic: Diagnostic, style: Style) -> str:
 
 
 def diagnostic_document(diagnostic: Diagnostic) -> dict[str, Any]:
-    """The same as JSON; empty parts are left out."""
+    """The same as JSON; empty parts are left out. ``error`` is an error once more, as metav1.Status."""
     span = diagnostic.span
     parts: dict[str, Any] = {
         "severity": diagnostic.severity.value,
@@ -40,6 +41,7 @@ def diagnostic_document(diagnostic: Diagnostic) -> dict[str, Any]:
         "file": span.file if span else "",
         "line": span.line if span else 0,
         "column": span.column if span else 0,
+        "error": failure_document(diagnostic) if diagnostic.is_error else {},
     }
     return {name: value for name, value in parts.items() if value}
 

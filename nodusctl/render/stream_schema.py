@@ -60,7 +60,13 @@ def stream_schema() -> Schema:
         "title": "One line of --json",
         "description": "The version line comes first, the exit line last. Money and times are text.",
         "oneOf": [{"$ref": f"#/$defs/{name}"} for name in lines],
-        "$defs": {**lines, "waiting": _waiting(), "outcomes": _outcomes(), **dict(sorted(definitions.found.items()))},
+        "$defs": {
+            **lines,
+            "failure": _failure(),
+            "waiting": _waiting(),
+            "outcomes": _outcomes(),
+            **dict(sorted(definitions.found.items())),
+        },
     }
 
 
@@ -79,7 +85,30 @@ def _diagnostic() -> Schema:
     line = _line("diagnostic", "An error, warning or note.", **always)
     place: Schema = {"type": "integer", "minimum": 1}
     line["properties"] |= dict.fromkeys(("detail", "fix", "field", "address", "file"), _TEXT) | {"line": place, "column": place}
+    line["properties"]["error"] = {"$ref": "#/$defs/failure"}
     return line
+
+
+def _failure() -> Schema:
+    """What the wrapping line says, and HTTP answers say alike."""
+    named = dict.fromkeys(("group", "kind", "name"), _TEXT)
+    details: Schema = {"type": "object", "properties": {**named, "causes": _list_of(field=_TEXT, reason=_TEXT, message=_TEXT)}}
+    always: dict[str, Schema] = {
+        "kind": {"const": "Status"},
+        "apiVersion": {"const": "v1"},
+        "metadata": {"type": "object"},
+        "status": {"const": "Failure"},
+        "message": _TEXT,
+        "reason": _TEXT,
+        "code": {"type": "integer", "minimum": 400, "maximum": 599},
+        "docs": _TEXT,
+    }
+    return {
+        "description": "An error as metav1.Status, with fix and docs beside it.",
+        "type": "object",
+        "required": list(always),
+        "properties": {**always, "details": details, "fix": _TEXT},
+    }
 
 
 def _comment() -> Schema:

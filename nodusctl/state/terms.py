@@ -6,9 +6,11 @@ what it may try, in which order, and up to which price.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from fractions import Fraction
+from typing import Any
 
 from nodusctl.base.money import Money
 
@@ -65,12 +67,16 @@ class Terms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """The ordered terms of the last applied plan of an object; unattended starts stay inside it."""
+    """The ordered terms of the last applied plan of an object; unattended starts stay inside it.
+
+    ``estimate`` is that plan's, in the shape of ``status.estimate``, without why the offer was chosen: an Attempt says that of itself.
+    """
 
     terms: tuple[Terms, ...]
     plan_hash: str
     approved_at: datetime
     approved_by: str
+    estimate: Mapping[str, Any] = field(default_factory=dict)
 
 
 def ceiling(rate: Money) -> Money:

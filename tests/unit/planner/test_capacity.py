@@ -52,6 +52,19 @@ def test_an_object_admitted_stopped_is_approved_and_starts_nothing() -> None:
     assert state.standings[LAB].record.approval is not None
 
 
+def test_an_approval_keeps_the_estimate_it_was_given_on() -> None:
+    """What ``status.estimate`` shows: the plan's, but for the reasons of its choice, which the Attempt says of itself."""
+    text = workspace(spec='ephemeral: true, maxCostUSD: "0.50"')
+    shown_by_plan = next(line for line in plan(text).costs if line.address == LAB).estimate
+    approval = applied(text).standings[LAB].record.approval
+    assert approval is not None
+    assert {name: approval.estimate[name] for name in ("rateUSDPerHour", "costUSD", "holdUSD")} == {
+        name: shown_by_plan[name] for name in ("rateUSDPerHour", "costUSD", "holdUSD")
+    }
+    assert approval.estimate["placementPreview"]["offering"] == shown_by_plan["placementPreview"]["offering"]
+    assert "explain" in shown_by_plan["placementPreview"] and "explain" not in approval.estimate["placementPreview"]
+
+
 def test_the_offers_of_a_home_with_data_lie_where_its_disk_is() -> None:
     snapshot = with_disk(with_status(with_live(applied(WS), LAB, state="Stopped"), LAB, phase=Phase.STOPPED), holder=LAB)
     text = WS.replace("idleTimeout", "state: Running\n  idleTimeout")

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from nodusctl.base.diagnostics import Span, error
+from nodusctl.base.diagnostics import Span, error, warning
 from nodusctl.base.redaction import REDACTOR
 from nodusctl.render.counting import counted
 from nodusctl.render.diagnostics import diagnostic_document, diagnostic_text
@@ -58,9 +58,9 @@ def test_a_diagnostic_is_headline_place_explanation_remedy_with_the_command_unwr
 
 
 def test_a_diagnostic_as_json_leaves_out_what_is_empty() -> None:
-    assert diagnostic_document(error("Invalid", "Wrong.", span=Span("a.yaml", 3, 5))) == {
-        "severity": "error",
-        "code": "Invalid",
+    assert diagnostic_document(warning("PriceOld", "Wrong.", span=Span("a.yaml", 3, 5))) == {
+        "severity": "warning",
+        "code": "PriceOld",
         "summary": "Wrong.",
         "file": "a.yaml",
         "line": 3,
