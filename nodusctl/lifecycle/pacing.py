@@ -21,10 +21,10 @@ START_BOUND_LEAST, START_BOUND_MOST = timedelta(minutes=10), timedelta(minutes=4
 
 
 def look_gap(situation: Situation) -> timedelta:
-    """Between two looks at a starting machine: a twentieth of the usual start, 0.1 to 5 s; a third of that where nobody counts them."""
+    """Between two looks at a starting machine: a twentieth of the usual start, 0.1 to 5 s; a fifth of that where nobody counts them."""
     terms = situation.attempt.terms if situation.attempt is not None else None
     usual = terms.startup_p50 if terms is not None else _LONGEST
-    return min(max(usual / (60 if _may_ask_often(terms) else 20), _SHORTEST), _LONGEST)
+    return min(max(usual / (100 if _may_ask_often(terms) else 20), _SHORTEST), _LONGEST)
 
 
 def first_look_after(terms: Terms) -> timedelta:

@@ -78,8 +78,8 @@ quoted() { # stdin as a JSON string, byte for byte
 		}'
 }
 
-say() { # TEXT as a JSON string
-	case $1 in *[!A-Za-z0-9._/:@=+,-]*) printf '%s' "$1" | quoted ;; *) printf '"%s"' "$1" ;; esac
+say() { # said: TEXT as a JSON string. Most texts need no other process, and each one takes its time under emulation
+	case $1 in *[!A-Za-z0-9._/:@=+,-]*) said=$(printf '%s' "$1" | quoted) ;; *) said="\"$1\"" ;; esac
 }
 
 # ---- reading a request: one JSON object of numbers, strings and, under "files", an object of strings
@@ -323,9 +323,9 @@ keep() {
 
 end() { # end WORD [DETAIL]
 	(set -C && : >$S/closing) 2>/dev/null || { [ "$1" = released ] && sleep 600; }
-	detail=$(say "${2:-}")
+	say "${2:-}"
 	clock
-	printf '\nNODUS-END {"reason": "%s", "detail": %s, "decided_at": "%s"}\n' "$1" "$detail" "$(stamp "$now")" >/dev/console
+	printf '\nNODUS-END {"reason": "%s", "detail": %s, "decided_at": "%s"}\n' "$1" "$said" "$(stamp "$now")" >/dev/console
 	for pid in $(session_pids); do kill "$pid" 2>/dev/null; done
 	[ -z "$(session_pids)" ] || sleep 2
 	for pid in $(session_pids); do kill -9 "$pid" 2>/dev/null; done
@@ -429,8 +429,8 @@ write_door() {
 		tries=0
 		while [ ! -p $G/\$\$/a ]; do
 			tries=\$((tries + 1))
-			[ \$tries -lt 400 ] || exit 1
-			sleep 0.05
+			[ \$tries -lt 1000 ] || exit 1
+			sleep 0.02
 		done
 		exec 3<&0
 		cat <&3 >$G/\$\$/q &
@@ -500,30 +500,45 @@ begin() {
 
 gate() {
 	exec 4<>$G/bell
+	served=0
+	prepare
 	while read -r id <&4; do
 		case $id in '' | *[!0-9]*) continue ;; esac
-		rm -rf "${G:?}/$id" "$G/.$id"
-		mkdir "$G/.$id" && mkfifo -m 600 "$G/.$id/q" "$G/.$id/a" && chown nodus: "$G/.$id/q" "$G/.$id/a" && chmod 711 "$G/.$id" && mv "$G/.$id" "$G/$id" || continue
+		[ ! -e "$G/$id" ] || rm -rf "${G:?}/$id"
+		mv $G/.next "$G/$id" || continue
 		{
 			serve <"$G/$id/q" >"$G/$id/a"
-			rm -rf "${G:?}/$id"
+			rm -rf "${G:?}/$id" "$work"
 		} &
+		prepare
 	done
+}
+
+prepare() { # the pipes and the folder of whoever knocks next, who then waits for one mv
+	served=$((served + 1))
+	work=$R/work/$served
+	rm -rf $G/.next "$work"
+	mkdir $G/.next "$work" && mkfifo -m 600 $G/.next/q $G/.next/a && chown nodus: $G/.next/q $G/.next/a && chmod 711 $G/.next
 }
 
 serve() {
 	while read -r line || [ -n "$line" ]; do
-		work=$(mktemp -d $R/work/XXXXXX)
+		: >"$work/fields"
 		answer
-		rm -rf "$work"
+		[ ! -e "$work/n1" ] && [ ! -e "$work/error" ] || rm -rf "$work"/*
 	done
 }
 
-refuse() { printf '{"error": {"code": "%s", "message": %s}}\n' "$1" "$(say "$2")"; }
+refuse() {
+	say "$2"
+	printf '{"error": {"code": "%s", "message": %s}}\n' "$1" "$said"
+}
 
 answer() {
 	command="" asked_edge="" asked_idle="" grace_seconds="" is_quiet=false
-	if ! printf '%s\n' "$line" | parsed "$work" request || [ -e "$work/error" ]; then
+	if ! parsed "$work" request <<-EOF || [ -e "$work/error" ]; then
+		$line
+	EOF
 		refuse Invalid "the request can't be read: $(cat "$work/error" 2>/dev/null)"
 		return
 	fi
@@ -645,12 +660,13 @@ named() { # named FILE: sets file, the name in it, which has no end of line
 	IFS= read -r file <"$1" || :
 }
 
-reload_door() { # have sshd read its host key again, and wait until it listens with it; connections stay
-	said=$(grep -c 'Server listening on' $R/sshd.log)
-	kill -HUP "$(word $R/sshd.pid 0)" 2>/dev/null
+reload_door() { # have sshd read its host key again, and wait until it listens with it, which is when it writes its number; connections stay
+	pid=$(word $R/sshd.pid 0)
+	rm -f $R/sshd.pid
+	kill -HUP "$pid" 2>/dev/null || open_door
 	tries=0
-	while [ "$(grep -c 'Server listening on' $R/sshd.log)" = "$said" ] && [ $tries -lt 60 ]; do
-		sleep 0.05
+	while [ ! -s $R/sshd.pid ] && [ $tries -lt 150 ]; do
+		sleep 0.02
 		tries=$((tries + 1))
 	done
 }
@@ -686,34 +702,38 @@ quiesce() { # close the door to people, end what they run, write everything to d
 	sync
 }
 
-digest() { # SHA-256 over the canonical JSON of name to content, as they lie here now; of the names asked for, or of all that were pushed
+digest() { # sum: SHA-256 over the canonical JSON of name to content, as they lie here now; of the names asked for, or of all that were pushed
+	sum=""
 	[ -e "$work/n1" ] || [ -s $S/pushed ] || return 0
 	names=$work/names
-	for name in "$work"/n[0-9]*; do
-		[ ! -e "$name" ] || {
-			cat "$name"
-			echo
-		}
-	done | sort -u >"$names"
-	[ -s "$names" ] || cat $S/pushed >"$names" 2>/dev/null
-	[ -s "$names" ] || return 0
-	{
+	if [ -e "$work/n1" ]; then
+		for name in "$work"/n[0-9]*; do
+			named "$name"
+			printf '%s\n' "$file"
+		done >"$names"
+		[ ! -e "$work/n2" ] || { sort -u "$names" >"$names.sorted" && mv "$names.sorted" "$names"; }
+	else
+		names=$S/pushed
+	fi
+	sum=$({
 		printf '{'
 		comma=""
 		while read -r name; do
-			place "$name" && printf '%s%s:' "$comma" "$(say "$name")" && if [ -e "$target" ]; then quoted <"$target"; else printf '""'; fi
+			say "$name"
+			place "$name" && printf '%s%s:' "$comma" "$said" && if [ -e "$target" ]; then quoted <"$target"; else printf '""'; fi
 			comma=,
 		done <"$names"
 		printf '}'
-	} | sha256sum
+	} | sha256sum)
+	sum=${sum%% *}
 }
 
 standing() {
 	clock
 	# The login that brought the question has proved that the door answers.
 	[ -s $S/ready ] || put $S/ready "$now $(stamp "$now")"
-	sum=$(digest)
-	sum=${sum%% *}
+	read -r ready_clock ready_at <$S/ready
+	digest
 	edge_left
 	edge=$left
 	[ "$edge" -ge 0 ] || edge=0
@@ -723,31 +743,32 @@ standing() {
 	shown=$timeout
 	[ "$shown" -gt 0 ] || shown=null
 	last_used
-	{
-		read -r boot_id </proc/sys/kernel/random/boot_id
-		printf '{"version": "%s", "boot_id": "%s", ' $VERSION "$boot_id"
-		printf '"remaining_seconds": %s, "has_secrets": %s, "tools": [' "$edge" "$([ -s $S/pushed ] && echo true || echo false)"
-		comma=""
-		for tool in $tools; do
-			case $tool in
-			SSH | VSCode) printf '%s{"name": "%s", "has_answered": true}' "$comma" "$tool" ;;
-			*) printf '%s{"name": "%s", "has_answered": false, "has_failed": true, "seen": "no program on this machine serves it"}' "$comma" "$tool" ;;
-			esac
-			comma=", "
-		done
-		printf '], "home": %s, "ready_at": "%s", "is_quiet": %s, "pushed_digest": "%s", ' "$(say "$home_mount")" "$(rest $S/ready)" "$is_quiet" "$sum"
-		printf '"last_activity_at": "%s", "idle_timeout_seconds": %s, "idle_remaining_seconds": %s, "activities": [' \
-			"$([ "$last" = "$(word $S/ready 0)" ] && rest $S/ready || stamp "$last")" "$shown" "$idle"
-		comma=""
-		[ ! -s $S/facts ] || while read -r when kind detail; do
-			printf '%s{"kind": "%s", "detail": %s, "time": "%s"}' "$comma" "$kind" "$(say "$detail")" "$(stamp "$when")"
-			comma=", "
-		done <$S/facts
-		printf '], "warned_terminals": ['
-		[ ! -s $S/warned ] || sort -u $S/warned | awk '{ printf "%s\"%s\"", NR > 1 ? ", " : "", $1 }'
-		printf ']}\n'
-	} >"$work/answer"
-	cat "$work/answer"
+	used_at=$ready_at
+	[ "$last" = "$ready_clock" ] || used_at=$(stamp "$last")
+	read -r boot_id </proc/sys/kernel/random/boot_id
+	has_secrets=false
+	[ ! -s $S/pushed ] || has_secrets=true
+	served_tools=""
+	for tool in $tools; do
+		case $tool in
+		SSH | VSCode) state='"has_answered": true' ;;
+		*) state='"has_answered": false, "has_failed": true, "seen": "no program on this machine serves it"' ;;
+		esac
+		served_tools="$served_tools${served_tools:+, }{\"name\": \"$tool\", $state}"
+	done
+	say "$home_mount"
+	home=$said
+	activities=""
+	[ ! -s $S/facts ] || while read -r when kind detail; do
+		say "$detail"
+		activities="$activities${activities:+, }{\"kind\": \"$kind\", \"detail\": $said, \"time\": \"$(stamp "$when")\"}"
+	done <$S/facts
+	warned=""
+	[ ! -s $S/warned ] || warned=$(sort -u $S/warned | awk '{ printf "%s\"%s\"", NR > 1 ? ", " : "", $1 }')
+	answer="{\"version\": \"$VERSION\", \"boot_id\": \"$boot_id\", \"remaining_seconds\": $edge, \"has_secrets\": $has_secrets"
+	answer="$answer, \"tools\": [$served_tools], \"home\": $home, \"ready_at\": \"$ready_at\", \"is_quiet\": $is_quiet, \"pushed_digest\": \"$sum\""
+	answer="$answer, \"last_activity_at\": \"$used_at\", \"idle_timeout_seconds\": $shown, \"idle_remaining_seconds\": $idle"
+	printf '%s\n' "$answer, \"activities\": [$activities], \"warned_terminals\": [$warned]}"
 }
 
 task=$1

@@ -17,7 +17,7 @@ SECOND = timedelta(seconds=1)
     ("usual", "is_own", "first", "gap"),
     [
         (60, False, 30, 3),
-        (60, True, 15, 1),
+        (60, True, 15, 0.6),
         (600, False, 300, 5),
         (600, True, 150, 5),
         (1, False, 0.5, 0.1),
