@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import resource
 import signal
 import sys
@@ -10,12 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from support.commands import LAB, NOW, SIMULATED, CommandLine
 from support.open_states import close_all
 from support.postgres import Server, a_server, why_not
 from support.world import OPEN
 
 from nodusctl.base.redaction import REDACTOR
+from nodusctl.cli.output.slow import told_when_slow
 
 # A shell's background job starts with Ctrl-C ignored, one under nohup with the hang-up, and what is ignored is inherited; the commands
 # under test must be able to hear both.
@@ -34,6 +37,13 @@ _WANTED_FILES = 16384 if _MOST_FILES == resource.RLIM_INFINITY else min(16384, _
 if _FILES != resource.RLIM_INFINITY and _FILES < _WANTED_FILES:
     resource.setrlimit(resource.RLIMIT_NOFILE, (_WANTED_FILES, _MOST_FILES))
 
+# How long an example takes says more of the computer, and of who else is at work on it, than of the property. Examples are the same each
+# time, and with SOAK (see test_lives.py) others each time.
+settings.register_profile(
+    "unhurried", settings(), deadline=None, derandomize="SOAK" not in os.environ, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("unhurried")
+
 
 @pytest.fixture(autouse=True)
 def _own_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,6 +52,12 @@ def _own_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
         monkeypatch.setenv(f"XDG_{name}_HOME", str(folder / name.lower()))
     for name in ("NODUSCTL_NOW", "NODUSCTL_STATE_KEY", "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy computer anything may take the two seconds after which a command says what it waits for; tests of that say how long."""
+    monkeypatch.setitem(told_when_slow.__wrapped__.__kwdefaults__, "first_seconds", 600.0)  # type: ignore[attr-defined]
 
 
 @pytest.fixture(autouse=True)

@@ -32,7 +32,7 @@ class TestLibvirt(ProviderConformance):
 
     wall_limit_seconds = 150
     short_edge_seconds = 25
-    short_idle_seconds = 10
+    short_idle_seconds = 20
     boot_slack_seconds = 100
     parallel_launches = 3
 

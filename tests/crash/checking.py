@@ -21,7 +21,7 @@ from nodusctl.provider.requests import ReleaseRequest
 from nodusctl.state.status import Phase
 
 SESSION_FILE = "notes.txt"
-_END_SECONDS = 5
+_END_SECONDS = 30
 
 
 def check(command: str, world: World) -> None:

@@ -111,10 +111,10 @@ try:
     assert done(kit.ask(machine, AgentCommand.READY)).ready_at is not None
     plain = kit.login(machine)
     typed = subprocess.run(["script", "-qec", shlex.join([plain[0], "-tt", *plain[1:]]), "/dev/null"], input="tty; id -un; exit\\n",
-                           capture_output=True, text=True, timeout=20).stdout
+                           capture_output=True, text=True, timeout=60).stdout
     print("TERMINAL", "/dev/pts/" in typed, "nodus" in typed)
-    ran = lambda command: subprocess.run(kit.login(machine, command), capture_output=True, text=True, timeout=20).stdout.strip()
-    print("DENIED", ran("curl -sS -m 5 -o /dev/null -w '%{{http_code}}' http://elsewhere.test/"))
+    ran = lambda command: subprocess.run(kit.login(machine, command), capture_output=True, text=True, timeout=60).stdout.strip()
+    print("DENIED", ran("curl -sS -m 30 -o /dev/null -w '%{{http_code}}' http://elsewhere.test/"))
     print("QUIET", done(kit.ask(machine, AgentCommand.QUIESCE, grace_seconds=1)).is_quiet)
     kit.release(machine.id)
     print("LEFT", kit.running(machine.id))
@@ -146,7 +146,7 @@ def test_an_ordinary_user_gets_the_same_walls_and_terminals(tmp_path: Path) -> N
         env={"PYTHONPATH": paths, "PATH": "/usr/bin:/bin:/usr/sbin", "HOME": str(folder)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
         cwd="/",
     )

@@ -28,6 +28,8 @@ from nodusctl.store.opening import State, open_state
 from nodusctl.store.sealing import KeyMaterial
 
 NAMES = "abc"
+FOR_A_WHILE = "12s"
+"""Longer than a slow computer takes until the two others run and the interrupt has come, and worth waiting for."""
 
 
 def state_of(cli: CommandLine) -> State:
@@ -80,7 +82,7 @@ def hangs(cli: CommandLine, length: str) -> None:
 
 class TestOnATerminal:
     def test_the_first_ctrl_c_finishes_what_is_in_flight_and_shows_it(self, three: CommandLine) -> None:
-        hangs(three, "4s")
+        hangs(three, FOR_A_WHILE)
         session = Session(three, "apply", "--yes")
         eventually(lambda: two_run(three))
         session.type(CTRL_C)
@@ -114,7 +116,7 @@ class TestOnATerminal:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
 def test_a_signal_in_a_script_finishes_what_is_in_flight_and_the_stream_says_the_code(three: CommandLine, number: int) -> None:
-    hangs(three, "4s")
+    hangs(three, FOR_A_WHILE)
     process = started(three, "apply", "--yes", "--json", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     eventually(lambda: two_run(three))
     process.send_signal(number)

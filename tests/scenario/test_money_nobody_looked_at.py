@@ -16,7 +16,7 @@ UNCAPPED = LAB.replace('  maxCostUSD: "5.00"\n', "").replace("idleTimeout: 1h", 
 
 def receipt_of(cli: CommandLine) -> dict[str, Any]:
     lines = [json.loads(line) for line in cli("receipts", "--json").out.splitlines()]
-    (found,) = lines[1]["receipts"]
+    (found,) = next(line["receipts"] for line in lines if line["type"] == "result")
     return dict(found)
 
 

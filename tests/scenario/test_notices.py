@@ -245,15 +245,15 @@ def test_a_command_that_is_not_there_says_so(tmp_path: Path) -> None:
 def test_a_command_that_hangs_is_ended_with_all_it_started(tmp_path: Path) -> None:
     script(tmp_path, "sleep 60 & echo $! > child; wait")
     begun = time.monotonic()
-    fault = command(tmp_path, "./told.sh", limit_seconds=0.5)("{}\n")
-    assert "longer than 0.5 seconds" in fault
-    assert time.monotonic() - begun < 5
+    fault = command(tmp_path, "./told.sh", limit_seconds=3)("{}\n")
+    assert "longer than 3 seconds" in fault
+    assert time.monotonic() - begun < 30
     child = int((tmp_path / "child").read_text())
     assert _is_over(child)
 
 
 def _is_over(pid: int) -> bool:
-    for _ in range(50):
+    for _ in range(200):
         try:
             state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
         except OSError:

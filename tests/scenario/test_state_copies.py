@@ -29,8 +29,7 @@ def applied(cli: CommandLine) -> CommandLine:
 def said(cli: CommandLine, *words: str) -> dict[str, object]:
     ran = cli(*words, "--json")
     assert ran.code is ExitCode.DONE, ran.out
-    found: dict[str, object] = json.loads(ran.out.splitlines()[1])
-    return found
+    return next(line for line in map(json.loads, ran.out.splitlines()) if line["type"] == "result")
 
 
 def codes(cli: CommandLine, *words: str) -> tuple[ExitCode, str]:

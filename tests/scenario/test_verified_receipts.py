@@ -52,8 +52,8 @@ def used(used_once: Path, tmp_path: Path) -> CommandLine:
 
 
 def _json(cli: CommandLine, *words: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(cli(*words, "--json").out.splitlines()[1])
-    return found
+    lines = map(json.loads, cli(*words, "--json").out.splitlines())
+    return next(line for line in lines if line["type"] in {"result", "verification"})
 
 
 def _tamper(cli: CommandLine, *statements: str) -> None:

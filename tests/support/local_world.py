@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
@@ -47,6 +49,26 @@ def machines_alive(folder: Path) -> set[str]:
     """The machines of the project's folder that a live process names, also those that no record knows."""
     named = re.compile(re.escape(str(folder)) + r"\S*/machines/(m-[0-9a-f]+)")
     return {found for _, command, _ in _live_processes() for found in named.findall(command)}
+
+
+def commands_of_all() -> list[str]:
+    """The command line of every process of this computer that may be read."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+    return found
+
+
+def files_with(text: str, folder: Path) -> list[Path]:
+    """Files below a folder in which ``text`` stands; machines at work write there meanwhile, and what goes while it is read isn't one."""
+    found = []
+    for place, _, names in os.walk(folder):
+        for path in (Path(place, name) for name in names):
+            with contextlib.suppress(FileNotFoundError):
+                if path.is_file() and text.encode() in path.read_bytes():
+                    found.append(path)
+    return found
 
 
 def _live_processes() -> Iterator[tuple[str, str, list[str]]]:

@@ -63,13 +63,18 @@ def one_step(state: State, number: int) -> None:
 
 
 def holds_whole_steps(state: State) -> None:
+    """Read while nobody writes: a server may go on with the turn of a process for a moment after that was killed."""
     journal = state.journal
-    attempts, entries = journal.attempts(), journal.entries()
+    while True:
+        version = journal.version()
+        attempts, entries, intents, events = journal.attempts(), journal.entries(), journal.open_intents(), journal.events()
+        if journal.version() == version:
+            break
     holds = {entry.attempt_uid for entry in entries if entry.id.startswith("hold")}
     captures = {entry.attempt_uid for entry in entries if entry.id.startswith("capture")}
-    open_ones = {intent.attempt_uid for intent in journal.open_intents()}
+    open_ones = {intent.attempt_uid for intent in intents}
     assert {attempt.uid for attempt in attempts} == holds == captures | open_ones
     assert len(captures & open_ones) == 0
-    assert attempts == fold(row.event for row in journal.events())
+    assert attempts == fold(row.event for row in events)
     with journal.books() as books:
         assert books.rows_gone() == {}

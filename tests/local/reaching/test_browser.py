@@ -43,5 +43,5 @@ def test_a_browser_logs_in_with_the_token_and_runs_a_cell(lab: LocalProject) -> 
         assert printed == f"ran 42 {lab.done('ssh', 'lab', '--', 'pwd').strip()}"
     finally:
         carrying.send_signal(signal.SIGINT)
-        assert carrying.wait(10) == 0
+        assert carrying.wait(30) == 0
         carrying.communicate()

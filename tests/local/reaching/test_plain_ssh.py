@@ -130,7 +130,7 @@ def test_removing_a_key_ends_the_sessions_it_opened_and_no_other(shell: LocalPro
         assert [one.stdout.readline() for one in (hers, mine) if one.stdout] == ["in\n", "in\n"]
         (shell.project / "ana.yaml").unlink()
         shell.done("apply", "--yes")
-        assert hers.wait(10) == 255
+        assert hers.wait(30) == 255
         assert mine.poll() is None
         refused = shell.shell(["ssh", "-F", str(entry), "-i", str(identity), "lab", "true"])
         assert "Permission denied" in refused.stderr
@@ -152,10 +152,10 @@ def test_a_port_is_carried_until_the_command_ends_and_no_longer(shell: LocalProj
     try:
         assert carrying.stdout is not None
         local = int(carrying.stdout.readline().rpartition(":")[2].strip("/\n"))
-        with socket.create_connection(("127.0.0.1", local), timeout=10) as connection:
+        with socket.create_connection(("127.0.0.1", local), timeout=30) as connection:
             assert connection.recv(64) == b"from inside"
         carrying.send_signal(signal.SIGTERM)
-        assert carrying.wait(10) == 0
+        assert carrying.wait(30) == 0
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.1", local), timeout=2)
     finally:

@@ -48,16 +48,16 @@ def answer(layout: Layout, request: object) -> dict[str, Any]:
 
 def test_an_edge_counts_down_and_a_renewal_moves_it_both_ways(layout: Layout) -> None:
     edge.arm(layout, 100)
-    assert 98 < edge.remaining_seconds(layout) <= 100
-    assert answer(layout, {"command": "renew", "edge_seconds": 5000})["remaining_seconds"] in (4999, 5000)
-    assert answer(layout, {"command": "renew", "edge_seconds": 7})["remaining_seconds"] in (6, 7)
+    assert 90 < edge.remaining_seconds(layout) <= 100
+    assert answer(layout, {"command": "renew", "edge_seconds": 5000})["remaining_seconds"] in range(4990, 5001)
+    assert answer(layout, {"command": "renew", "edge_seconds": 30})["remaining_seconds"] in range(20, 31)
 
 
 def test_a_renewal_may_change_the_idle_timeout_alone_and_says_what_stands(layout: Layout) -> None:
     edge.arm(layout, 100)
     changed = answer(layout, {"command": "renew", "idle_timeout_seconds": 600})
-    assert (changed["idle_timeout_seconds"], changed["idle_remaining_seconds"]) == (600, 599)
-    assert changed["remaining_seconds"] in (99, 100)
+    assert (changed["idle_timeout_seconds"], changed["idle_remaining_seconds"] in range(590, 601)) == (600, True)
+    assert changed["remaining_seconds"] in range(90, 101)
     never = answer(layout, {"command": "renew", "idle_timeout_seconds": 0, "edge_seconds": 50})
     assert (never["idle_timeout_seconds"], never["idle_remaining_seconds"]) == (None, None)
     assert answer(layout, {"command": "facts"})["idle_timeout_seconds"] is None
@@ -80,7 +80,7 @@ def test_use_and_readiness_of_another_boot_say_nothing_of_idleness(layout: Layou
     Path(layout.activity_file).write_text(written.replace(edge.kernel_boot_id(), "another"))
     remaining = activity.idle_remaining_seconds(layout)
     assert remaining is not None
-    assert 599 <= remaining <= 600
+    assert 590 <= remaining <= 600
 
 
 @pytest.mark.parametrize("seconds", [float("inf"), float("nan")])

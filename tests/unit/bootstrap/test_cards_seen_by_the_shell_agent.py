@@ -69,6 +69,10 @@ def test_a_tool_that_hangs_holds_up_no_look_and_its_late_answer_counts_for_the_n
     hangs = f"echo once >>{asked}\nwhile [ ! -e {go} ]; do /bin/sleep 0.1; done\n{said(answer)}"
     try:
         assert busy(shell, tmp_path, looks=2, nvidia_smi=hangs, sleep="exec /bin/sleep 0.01").split() == []
+        for _ in range(100):
+            if asked.exists() and asked.read_text():
+                break
+            time.sleep(0.1)
         assert asked.read_text() == "once\n", "it was asked again while it hung"
     finally:
         go.touch()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import json
 import os
+import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -77,11 +78,13 @@ def test_before_the_push_a_tool_waits_and_has_not_failed(layout: Layout) -> None
 
 def test_a_tool_over_its_limit_says_which_probe_saw_what_for_how_long(layout: Layout) -> None:
     pushed(layout)
-    unused = tools.free_port()
-    tools.write_standing(layout, {"jupyter-lab": {"port": unused, "first_start": tools.boot_clock() - 200, "given_up": ""}})
-    said = tools.answer(layout, "Jupyter")
+    with socket.socket() as taken:  # and nobody listens
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        tools.write_standing(layout, {"jupyter-lab": {"port": port, "first_start": tools.boot_clock() - 200, "given_up": ""}})
+        said = tools.answer(layout, "Jupyter")
     assert said["has_failed"]
-    assert said["seen"].startswith(f"GET /api/status on 127.0.0.1:{unused} with the token: Connection refused, for 200.")
+    assert said["seen"].startswith(f"GET /api/status on 127.0.0.1:{port} with the token: Connection refused, for 20")
     assert said["seen"].endswith(" s of 180 s")
 
 

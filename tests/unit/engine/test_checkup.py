@@ -171,7 +171,9 @@ def test_doctor_without_programs_fails_with_one_diagnostic_a_finding(cli: Comman
     lines = [json.loads(line) for line in ran.out.splitlines()]
     diagnostics = [line for line in lines if line["type"] == "diagnostic" and line["severity"] != "note"]
     assert ran.code is ExitCode.ERROR
-    assert {one["code"] for one in diagnostics} == {"ProgramMissing"}
+    assert {one["code"] for one in diagnostics} - {"DiskScarce", "DiskFull"} == {"ProgramMissing"}, (
+        "how full this disk is says nothing here"
+    )
     assert all(one["fix"] for one in diagnostics)
     assert lines[-1]["code"] == 1
 

@@ -74,10 +74,10 @@ def test_a_call_past_its_limit_is_given_up_as_unknown_and_settled(world: World) 
     from datetime import timedelta
 
     fleet(world, 1)
-    world.fault("create", "hang 5s", times=1)
+    world.fault("create", "hang 60s", times=1)
     begun = time.monotonic()
     assert world.apply(outside=world.outside(call_limit=timedelta(seconds=0.5))).exit_code is ExitCode.DONE
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 60
     assert world.count("create") == 1
     world.check_quiet()
 

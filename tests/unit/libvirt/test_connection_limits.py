@@ -54,7 +54,7 @@ def test_a_call_that_was_given_up_changes_nothing_later() -> None:
         opened.release()
         way.wait(60)
 
-    connection = Connection("test:///default", limit_seconds=0.3, before_opening=begin)
+    connection = Connection("test:///default", before_opening=begin)
     with pytest.raises(TimeLimitError, match=r"within 0\.3 s"):
         connection._within("define a domain", lambda lv, conn: conn.defineXML(DOMAIN), 0.3)
     way.set()

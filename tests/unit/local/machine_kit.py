@@ -168,7 +168,7 @@ def _is_below(rows: dict[int, tuple[int, list[int]]], pid: int, keeper: int) -> 
     return pid == keeper
 
 
-def eventually(look: Callable[[], T | None], what: str, limit_seconds: float = 20.0) -> T:
+def eventually(look: Callable[[], T | None], what: str, limit_seconds: float = 60.0) -> T:
     """What ``look`` answers as soon as it answers something."""
     deadline = time.monotonic() + limit_seconds
     while (seen := look()) is None:

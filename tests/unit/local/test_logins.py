@@ -18,7 +18,7 @@ pytestmark = pytest.mark.local
 
 
 def said(kit: MachineKit, words: list[str], **options: object) -> str:
-    ended = subprocess.run(words, capture_output=True, text=True, timeout=20, check=False, **options)  # type: ignore[call-overload]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, **options)  # type: ignore[call-overload]
     return str(ended.stdout + ended.stderr)
 
 

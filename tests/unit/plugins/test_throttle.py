@@ -90,8 +90,8 @@ def test_two_processes_of_one_account_share_its_bucket_and_another_account_has_i
 def test_four_real_processes_together_make_no_more_calls_than_one_may(tmp_path: Path) -> None:
     limit = RateLimit(every=timedelta(milliseconds=50))
     throttle = Throttle(tmp_path, described(rate_limits=(limit,)), SystemWall())
-    throttle.take("list")
     begun = SystemWall().monotonic()
+    throttle.take("list")
     children = []
     for _ in range(4):
         child = os.fork()

@@ -100,11 +100,12 @@ while read line; do echo '{{"version": "1", "boot_id": "'$$'"}}'; {after}; done
 
 
 class Agent:
-    """A stand-in for ssh and the agent behind it; ``after`` is what it does after an answer."""
+    """A stand-in for ssh and the agent behind it; ``after`` is what it does after an answer; it is waited for twice ``patience``."""
 
-    def __init__(self, tmp_path: Path, after: str = ":") -> None:
+    def __init__(self, tmp_path: Path, after: str = ":", patience: int = 30) -> None:
         self.log = tmp_path / "logins"
-        self.reach = SshReach(program=a_program(tmp_path, ECHO.format(logins=self.log, after=after)), connect_seconds=1, answer_seconds=1)
+        program = a_program(tmp_path, ECHO.format(logins=self.log, after=after))
+        self.reach = SshReach(program=program, connect_seconds=patience, answer_seconds=patience)
 
     def ask(self, port: int = 1, request: AgentRequest = READY) -> Reply[AgentAnswer]:
         return self.reach.ask(an_access(SshEndpoint(host="h", port=port, user="u")), request)
@@ -138,7 +139,7 @@ def test_a_question_that_an_ending_login_swallowed_is_asked_again(tmp_path: Path
 
 
 def test_a_login_without_an_answer_in_time_is_not_used_again(tmp_path: Path) -> None:
-    agent = Agent(tmp_path, after="sleep 9")
+    agent = Agent(tmp_path, after="sleep 30", patience=2)
     assert isinstance(agent.ask(), Done)
     assert agent.ask() == Unknown("the agent did not answer in time")
     assert isinstance(agent.ask(), Done)
