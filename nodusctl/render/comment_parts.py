@@ -11,7 +11,7 @@ from nodusctl.plan.plan import Plan
 from nodusctl.render.comment_costs import cost_rows
 from nodusctl.render.comment_losses import is_grave
 from nodusctl.render.comment_text import block_lines, cell, row, size_of, word_cell
-from nodusctl.render.plan_changes import action_lines, costs_by_address
+from nodusctl.render.plan_changes import action_lines, costs_by_address, refused_fields
 from nodusctl.render.style import PLAIN
 from nodusctl.render.timetables import opening_rows
 
@@ -40,10 +40,10 @@ class Part:
 def parts_of(plan: Plan, room: int | None) -> tuple[Part, ...]:
     """A part an Action, in the order of the plan, then what has a row of costs or openings and no Action."""
     costs, rows, openings = costs_by_address(plan.costs), cost_rows(plan), dict(_openings(plan))
-    blocked = {reason.address for reason in plan.reasons}
+    blocked = refused_fields(plan.reasons)
     parts = []
     for action in plan.actions:
-        lines = block_lines(action_lines(action, costs.get(action.address), PLAIN))
+        lines = block_lines(action_lines(action, costs.get(action.address), PLAIN, blocked.get(action.address, ())))
         block = tuple(lines if room is None else _bounded(lines, room // _LARGEST_SHARE))
         rank = 0 if is_grave(action) else 1 if action.address in blocked else 2
         cost, opens = rows.pop(action.address, ""), openings.pop(action.address, ())

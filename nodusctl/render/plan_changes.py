@@ -7,13 +7,15 @@ The mark says it, colour only repeats it: ``+`` create, ``~`` update, ``±`` res
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from nodusctl.base.ids import Address
 from nodusctl.plan.actions import Action, Verb
 from nodusctl.plan.changes import ChangeClass, FieldChange
 from nodusctl.plan.costs import CostLine
+from nodusctl.plan.reasons import BlockingReason
 from nodusctl.render.style import Style
 
 _MARKS = {
@@ -37,9 +39,11 @@ _REMOVED = frozenset({Verb.DELETE, Verb.KEEP})
 _WITH_RESTART = "takes effect with this restart"
 """What is said of a change that waits for the next start, where the plan restarts the object: this is that start."""
 
+_REFUSED = "blocked"
 
-def action_lines(action: Action, cost: CostLine | None, style: Style) -> Iterator[str]:
-    """The block of one Action, its first line unindented."""
+
+def action_lines(action: Action, cost: CostLine | None, style: Style, refused: Collection[str] = ()) -> Iterator[str]:
+    """The block of one Action, its first line unindented. ``refused`` are fields something blocks, which then have no consequence."""
     mark, colour = _MARKS[Verb.RESTART if action.change_class in _REPLACING else action.verb]
     name = f"{action.moved_from} -> {action.address}" if action.moved_from is not None else str(action.address)
     kept = _SAID.get(action.verb, "")
@@ -47,7 +51,8 @@ def action_lines(action: Action, cost: CostLine | None, style: Style) -> Iterato
     yield f"{head}{kept}{_class(action.change_class, cost, style)}{style.paint(_place(action), 'dim')}"
     changes = tuple(_written(action)) if action.verb is Verb.CREATE else tuple(_changes(action, cost))
     width = max((len(path) for path, _, _ in changes), default=0)
-    for path, what, change_class in changes:
+    for path, what, told in changes:
+        change_class = _REFUSED if told and path in refused else told
         yield f"     {path:<{width}}  {what}" + (f"  {style.paint(f'[{change_class}]', 'dim')}" if change_class else "")
     for note in action.notes:
         yield f"     {style.paint('note:', 'bold')} {note}"
@@ -56,6 +61,14 @@ def action_lines(action: Action, cost: CostLine | None, style: Style) -> Iterato
 def mark_of(action: Action) -> str:
     """The plain mark of an Action."""
     return _MARKS[Verb.RESTART if action.change_class in _REPLACING else action.verb][0]
+
+
+def refused_fields(reasons: Iterable[BlockingReason]) -> Mapping[Address | None, frozenset[str]]:
+    """Fields that block, by object."""
+    found: defaultdict[Address | None, set[str]] = defaultdict(set)
+    for one in reasons:
+        found[one.address].add(one.field)
+    return {address: frozenset(fields) for address, fields in found.items()}
 
 
 def costs_by_address(costs: tuple[CostLine, ...]) -> Mapping[Address, CostLine]:

@@ -13,7 +13,7 @@ from nodusctl.plan.hashing import plan_hash
 from nodusctl.plan.plan import Plan
 from nodusctl.plan.reasons import BlockingReason
 from nodusctl.render.counting import counted
-from nodusctl.render.plan_changes import action_lines, costs_by_address
+from nodusctl.render.plan_changes import action_lines, costs_by_address, refused_fields
 from nodusctl.render.plan_costs import cost_lines, warning_lines
 from nodusctl.render.spans import moment_text
 from nodusctl.render.style import Style
@@ -34,8 +34,10 @@ SUMMARY_WORDS = (
 
 def plan_text(plan: Plan, style: Style) -> str:
     """The whole plan; ends with its summary, its hash and, where it is blocked, by how many reasons."""
-    costs = costs_by_address(plan.costs)
-    changes = [line for action in plan.actions for line in action_lines(action, costs.get(action.address), style)]
+    costs, refused = costs_by_address(plan.costs), refused_fields(plan.reasons)
+    changes = [
+        line for action in plan.actions for line in action_lines(action, costs.get(action.address), style, refused.get(action.address, ()))
+    ]
     sections = (
         ("", [_head(plan, style)]),
         ("Changes", [f"  {line}" for line in changes]),

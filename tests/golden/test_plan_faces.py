@@ -70,6 +70,18 @@ def test_meaning_never_hangs_on_colour() -> None:
     assert without == plan_text(made, PLAIN)
 
 
+def test_a_change_that_is_refused_is_no_free_one() -> None:
+    """Beside it stands that it blocks; a change of the same object that doesn't keeps its consequence. The comment says the same."""
+    made = plan(
+        workspace(spec='ephemeral: true, maxCostUSD: "2.00", idleTimeout: 2h'),
+        snapshot=applied(workspace(spec='ephemeral: true, maxCostUSD: "5.00", idleTimeout: 1h')),
+    )
+    for text in (plan_text(made, PLAIN), plan_markdown(made)):
+        (cap,) = [line for line in text.splitlines() if "spec.maxCostUSD  " in line]
+        (idle,) = [line for line in text.splitlines() if "spec.idleTimeout  " in line]
+        assert (cap.rpartition("  ")[2], idle.rpartition("  ")[2]) == ("[blocked]", "[free]")
+
+
 def test_a_price_that_is_missing_shows_no_minus_and_the_total_says_at_least() -> None:
     unpriced = [replace(one, quote=None) if one.id.endswith("-eu") else one for one in OFFERS]
     text = plan_text(
