@@ -145,7 +145,7 @@ class _Driver:
         if self._interrupts.is_soft:
             return
         ends_at = self._outside.wall.monotonic() + _PASS_SECONDS
-        for run in self._fleet.standing(Standing.READY):
+        for run in self._fleet.ready():
             while self._fleet[run.uid].standing is Standing.READY and self._has_room():
                 self._advance(run.uid)
             if not self._has_room() or self._outside.wall.monotonic() >= ends_at:

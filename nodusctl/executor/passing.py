@@ -50,24 +50,31 @@ class PassRoom:
     def __init__(self, guards_of: Callable[[Record], tuple[HoldGuard, ...]], room: Room) -> None:
         self._guards_of, self._ask = guards_of, room
         self._left: dict[str, tuple[Money | None, Money | None]] = {}
+        self._unlimited: set[str] = set()
         self._moves, self._postings = 0, 0
 
     def renew(self, moves: int, postings: int) -> None:
         """Forget what may be different by now."""
         if moves != self._moves:
-            self._left = {}
-        elif postings != self._postings:
-            self._left = {uid: left for uid, left in self._left.items() if left == _UNLIMITED}
+            self._unlimited.clear()
+        if (moves, postings) != (self._moves, self._postings):
+            self._left.clear()
         self._moves, self._postings = moves, postings
 
     def left(self, record: Record) -> tuple[Money | None, Money | None]:
         """The least any Block Budget has left, and what is left of all grants; never below zero, None where nothing limits it."""
+        if record.uid in self._unlimited:
+            return _UNLIMITED
         if record.uid not in self._left:
             guards = self._guards_of(record)
             found = [(guard, left) for guard, left in zip(guards, self._ask(guards), strict=True) if left is not None]
             budgets = [max(left, ZERO) for guard, left in found if guard.limit is not None]
             funds = [max(left, ZERO) for guard, left in found if guard.limit is None]
-            self._left[record.uid] = (min(budgets, default=None), min(funds, default=None))
+            left = (min(budgets, default=None), min(funds, default=None))
+            if left == _UNLIMITED:
+                self._unlimited.add(record.uid)
+                return left
+            self._left[record.uid] = left
         return self._left[record.uid]
 
 

@@ -45,18 +45,44 @@ class Shortage:
     remaining: Money
 
 
+@dataclass(slots=True)
+class _Scope:
+    """The objects a limit names, and the amount over them."""
+
+    objects: frozenset[str]
+    micro: int
+
+
 class _Sums:
-    """Amounts by object, and over all of them."""
+    """Amounts by object, over all of them, and over the objects of each limit that was asked for.
+
+    A limit may name as many objects as there are steps that ask for it, so its amount is carried and grows with each that is added.
+    """
 
     def __init__(self) -> None:
         self.whole, self._by_object = 0, dict[str, int]()
+        self._scopes: dict[str, _Scope] = {}
 
     def add(self, object_uid: str, micro: int) -> None:
         self.whole += micro
         self._by_object[object_uid] = self._by_object.get(object_uid, 0) + micro
+        for scope in self._scopes.values():
+            if object_uid in scope.objects:
+                scope.micro += micro
 
     def over(self, objects: Collection[str] | None) -> int:
         return self.whole if objects is None else sum(self._by_object.get(uid, 0) for uid in objects)
+
+    def under(self, guard: HoldGuard) -> int:
+        """Over what a limit names; carried for as long as the limit comes with the very same objects."""
+        if guard.objects is None:
+            return self.whole
+        scope = self._scopes.get(guard.name)
+        if scope is None or scope.objects is not guard.objects:
+            few, many = sorted((guard.objects, self._by_object.keys()), key=len)
+            scope = _Scope(guard.objects, sum(self._by_object[uid] for uid in few if uid in many))
+            self._scopes[guard.name] = scope
+        return scope.micro
 
     def each(self) -> Iterator[tuple[str, int]]:
         return iter(sorted(self._by_object.items()))
@@ -126,12 +152,15 @@ class Tally:
 
     def charged(self, objects: Collection[str] | None, since: datetime | None) -> Money:
         """What they were charged since the month that begins at ``since``."""
-        first = month_key(since) if since is not None else ""
-        return Money(sum(sums.over(objects) for month, sums in self._charged.items() if month >= first))
+        return Money(sum(sums.over(objects) for sums in self._charged_since(since)))
 
     def used(self, guard: HoldGuard) -> Money:
         """What counts against a limit of what was posted; storage that accrues comes on top of it (``used_under``)."""
-        return self.held(guard.objects) + self.charged(guard.objects, guard.since)
+        return Money(self._held.under(guard) + sum(sums.under(guard) for sums in self._charged_since(guard.since)))
+
+    def _charged_since(self, since: datetime | None) -> Iterator[_Sums]:
+        first = month_key(since) if since is not None else ""
+        return (sums for month, sums in self._charged.items() if month >= first)
 
 
 def used_under(guard: HoldGuard, tally: Tally) -> Money:

@@ -1,8 +1,9 @@
 """``make bench``: what must stay fast, measured in one run and printed as ratios, because a busy computer is slow at everything.
 
 Limits are those of the project: help and version under 300 ms, validating and planning 1,000 objects under 3 s, planning 10,000 in linear
-time and a gigabyte, applying under 20 ms an object on the simulated provider with the state saved each time, verifying receipts in time
-that grows with their number, a tick with nothing due near its bare imports and linear. The exit code is 1 where a limit is missed.
+time and a gigabyte, applying under 20 ms an object on the simulated provider with the state saved each time, few or many, verifying
+receipts in time that grows with their number, a tick with nothing due near its bare imports and linear. The exit code is 1 where a limit
+is missed.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from nodusctl.cli.main import run
 from nodusctl.cli.surroundings import Surroundings
 from tests.benchmarks.applying import applying
 from tests.benchmarks.classroom import classroom
+from tests.benchmarks.growing import growing
 from tests.benchmarks.scale import scaling
 from tests.benchmarks.starting import starting
 from tests.benchmarks.ticking import ticking
@@ -97,9 +99,7 @@ class Report:
         """Something that isn't time."""
         is_over = number > limit
         self.has_missed = self.has_missed or is_over
-        print(
-            f"{what:<44} {number:>9.1f} {unit:<3} {number / limit:>5.2f} of {limit:.0f} {unit}  {'OVER' if is_over else 'ok'}", flush=True
-        )
+        print(f"{what:<44} {number:>9.1f} {unit:<3} {number / limit:>5.2f} of {limit:g} {unit}  {'OVER' if is_over else 'ok'}", flush=True)
 
 
 def start_up(report: Report) -> None:
@@ -134,6 +134,7 @@ def main() -> int:
         reading(report, Path(scratch))
         scaling(report.line, report.count, project, Path(scratch))
         applying(report.line, nodusctl, project, Path(scratch))
+        growing(report.line, report.count, nodusctl, project, Path(scratch))
         verifying(report.line, Path(scratch))
         ticking(report.line, Path(scratch))
         starting(report.line, Path(scratch))

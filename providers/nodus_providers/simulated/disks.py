@@ -13,7 +13,7 @@ from nodus_providers.simulated.effects import Gone, Quota, VisibleAfter
 from nodus_providers.simulated.gate import Effects
 from nodus_providers.simulated.instants import from_micro, span_micro
 from nodus_providers.simulated.machines import address_in
-from nodus_providers.simulated.rows import DiskRow, MachineRow, TokenRow
+from nodus_providers.simulated.rows import OF_TOKEN, DiskRow, MachineRow, TokenRow
 from nodus_providers.simulated.timeline import ENDED, mark
 from nodus_providers.simulated.views import disk_view, shown_disk
 from nodus_providers.simulated.world import World
@@ -26,7 +26,7 @@ from nodusctl.provider.requests import AttachRequest, DeleteDiskRequest, DetachR
 def create(tx: Transaction, world: World, request: DiskRequest, effects: Effects) -> Reply[Disk]:
     """Make an empty disk; a repeated token finds it."""
     request_digest = digest([request.name, request.zone, request.size_bytes, dict(request.tags)])
-    earlier = tx.row(DiskRow, "token = ? AND account = ?", request.token, world.account)
+    earlier = tx.row(DiskRow, OF_TOKEN, request.token, world.account)
     if earlier is not None and world.manners.create_is_idempotent:
         if earlier.request_digest != request_digest or earlier.state == DiskState.GONE:
             return Refused("IdempotencyKeyReused", Scope.REQUEST, "this client token was used for another disk")
@@ -145,8 +145,7 @@ def _unmakeable(tx: Transaction, world: World, request: DiskRequest, effects: Ef
         return Refused("Invalid", Scope.REQUEST, "a disk has a size")
     quota = effects.first(Quota)
     limits = [limit for limit in (world.quotas.disks, quota.limit if quota else None) if limit is not None]
-    held = tx.count(DiskRow, "account = ? AND state != 'gone'", world.account)
-    if limits and held >= min(limits):
+    if limits and (held := tx.count(DiskRow, "account = ? AND state != 'gone'", world.account)) >= min(limits):
         return Refused("QuotaExceeded", Scope.ACCOUNT, f"the account may hold {min(limits)} disks and holds {held}")
     return None
 

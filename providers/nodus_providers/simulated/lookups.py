@@ -9,13 +9,13 @@ from nodus_providers.simulated import disks, machines
 from nodus_providers.simulated.database import Transaction
 from nodus_providers.simulated.effects import Gone, Partial
 from nodus_providers.simulated.gate import Effects
-from nodus_providers.simulated.rows import DiskRow, MachineRow, RevisionRow, TokenRow
+from nodus_providers.simulated.rows import OF_TOKEN, DiskRow, MachineRow, RevisionRow, TokenRow
 from nodus_providers.simulated.views import revision_view, shown_disk, shown_machine
 from nodus_providers.simulated.world import World
 from nodusctl.provider.machines import Disk, Holdings, Machine, Revision
 
 Found = Machine | Disk | Revision | None
-_VISIBLE = "token = ? AND account = ? AND visible_at <= ?"
+_VISIBLE = f"{OF_TOKEN} AND visible_at <= ?"
 
 
 def find(tx: Transaction, world: World, token: str, effects: Effects) -> Found:

@@ -15,7 +15,7 @@ from nodus_providers.simulated.database import Transaction
 from nodus_providers.simulated.effects import Gone, Lie, NoEdge, Quota, VisibleAfter
 from nodus_providers.simulated.gate import Effects, is_unreachable
 from nodus_providers.simulated.instants import SECOND, moment_or_none, span_micro
-from nodus_providers.simulated.rows import DiskRow, MachineRow, TokenRow
+from nodus_providers.simulated.rows import OF_TOKEN, DiskRow, MachineRow, TokenRow
 from nodus_providers.simulated.timeline import ENDED, Due, advance, end, remind
 from nodus_providers.simulated.views import machine_view, shown_machine
 from nodus_providers.simulated.world import World
@@ -38,7 +38,7 @@ def launch(tx: Transaction, world: World, request: LaunchRequest, effects: Effec
     """Accept or refuse a launch; a repeated token finds its machine where creates are idempotent."""
     request_digest = launch_digest(request)
     if world.manners.create_is_idempotent:
-        earlier = tx.row(MachineRow, "token = ? AND account = ?", request.token, world.account)
+        earlier = tx.row(MachineRow, OF_TOKEN, request.token, world.account)
         if earlier is not None:
             return _repeated(tx, world, earlier, request_digest)
     if refusal := _unsound(tx, world, request) or _unavailable(tx, world, request, effects):
@@ -164,10 +164,9 @@ def _unattachable(tx: Transaction, request: LaunchRequest) -> Refused | None:
 
 
 def _unavailable(tx: Transaction, world: World, request: LaunchRequest, effects: Effects) -> Refused | None:
-    live = tx.count(MachineRow, _LIVE, world.account)
     quota = effects.first(Quota)
     limits = [limit for limit in (world.quotas.machines, quota.limit if quota else None) if limit is not None]
-    if limits and live >= min(limits):
+    if limits and (live := tx.count(MachineRow, _LIVE, world.account)) >= min(limits):
         return Refused("QuotaExceeded", Scope.ACCOUNT, f"the account may hold {min(limits)} machines and holds {live}")
     line = world.line(request.offer_id)
     if line is None:

@@ -51,8 +51,9 @@ def _of_line(tx: Transaction, world: World, instance: str, line: OfferLine, effe
 
 
 def _is_full(tx: Transaction, world: World) -> bool:
-    held = tx.count(MachineRow, "account = ? AND state NOT IN ('terminated', 'gone')", world.account)
-    return world.quotas.machines is not None and held >= world.quotas.machines
+    if world.quotas.machines is None:
+        return False
+    return tx.count(MachineRow, "account = ? AND state NOT IN ('terminated', 'gone')", world.account) >= world.quotas.machines
 
 
 def _scripted_rate(name: str, effects: Effects) -> Money | None:

@@ -116,6 +116,9 @@ TABLES: dict[type, str] = {
     RuleRow: "rule",
 }
 
+OF_TOKEN = "token = ? AND +account = ?"
+"""Finds the machine or disk of a client token. The plus keeps SQLite to the index of tokens: nearly every row is of the one account."""
+
 SCHEMA = """
 CREATE TABLE clock (only INTEGER PRIMARY KEY CHECK (only = 1), now INTEGER NOT NULL);
 CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from support.effort import lines_of
+
 from nodusctl.base.ids import Address
 from nodusctl.base.money import Money
 from nodusctl.ledger import build
@@ -84,3 +86,37 @@ def test_a_budget_with_a_selector_binds_the_objects_it_selects_in_this_month() -
 
 def test_a_total_budget_counts_from_the_beginning() -> None:
     assert budget_rule(Address("budget", "b"), {"limitUSD": "1.00", "period": "Total"}).guard("lab", {}, MARCH, {}).since is None
+
+
+def test_what_a_limit_leaves_follows_every_entry_however_often_it_was_asked() -> None:
+    guard = HoldGuard(name="b", limit=USD("10"), objects=frozenset({"uid-lab"}), since=APRIL)
+    tally = posted()
+    assert room_under(guard, tally) == USD("6")
+    tally.post((build.hold("h3", APRIL, LAB, USD("2")), build.hold("h4", APRIL, WEB, USD("1"))))
+    assert room_under(guard, tally) == USD("4")
+    tally.post((build.capture("c3", APRIL, LAB, USD("3"), held_now=USD("6")),))
+    assert room_under(guard, tally) == USD("4"), "what was held is charged now, in a month that wasn't there when it was asked first"
+    assert room_under(guard, tally.copy().post((build.hold("h5", APRIL, LAB, USD("1")),))) == USD("3")
+    assert room_under(guard, tally) == USD("4")
+
+
+def test_a_limit_that_names_other_objects_by_now_is_summed_anew() -> None:
+    tally = posted()
+    lab, web = (HoldGuard(name="b", limit=USD("10"), objects=frozenset({uid})) for uid in ("uid-lab", "uid-web"))
+    assert [room_under(guard, tally) for guard in (lab, web, lab)] == [USD("5"), USD("8"), USD("5")]
+
+
+def _asked_again(count: int) -> tuple[HoldGuard, Tally]:
+    """A limit over so many objects that all hold something, asked once."""
+    subjects = [build.Subject(object_address=f"workspace/w{n}", object_uid=f"uid-{n}", attempt_uid=f"a{n}") for n in range(count)]
+    tally = Tally().post(build.hold(f"h{n}", APRIL, subject, USD("1")) for n, subject in enumerate(subjects))
+    guard = HoldGuard(name="b", limit=USD("5000"), objects=frozenset(subject.object_uid for subject in subjects))
+    assert room_under(guard, tally, Tally()) == USD("5000") - Money.parse(str(count))
+    return guard, tally
+
+
+def test_asking_again_costs_the_same_however_many_objects_a_limit_names() -> None:
+    (few, among_few), (many, among_many) = _asked_again(10), _asked_again(1000)
+    entry = build.hold("new", APRIL, build.Subject(object_address="workspace/w0", object_uid="uid-0", attempt_uid="a0"), USD("1"))
+    assert lines_of(lambda: among_many.post([entry]).used(many)) == lines_of(lambda: among_few.post([entry]).used(few))
+    assert lines_of(lambda: Tally().post([entry]).used(many)) == lines_of(lambda: Tally().post([entry]).used(few))
