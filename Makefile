@@ -71,8 +71,8 @@ docs: setup ## write the generated pages of docs/ (commands, kinds, error codes)
 	$(BIN)/python scripts/make_docs.py
 	$(BIN)/python scripts/make_ci.py
 
-soak: setup ## random lives against every promise for an hour (SOAK=seconds), never the same
-	SOAK=$(or $(SOAK),3600) $(BIN)/python -m pytest -q tests/property/test_lives.py
+soak: setup ## random lives against every promise for an hour (SOAK=seconds), and each property, never the same
+	SOAK=$(or $(SOAK),3600) $(BIN)/python -m pytest -q tests/property
 
 bench: setup ## measure what must stay fast, as ratios of one run
 	$(BIN)/python -m tests.benchmarks

@@ -288,6 +288,7 @@ warn() { # warn DEADLINE WHAT: tell each terminal once of a deadline that is nea
 keep() {
 	clock
 	looked=$now
+	missed=0
 	rm -f $S/asking
 	: >$S/works
 	terminals >$S/terminals
@@ -316,7 +317,7 @@ keep() {
 		lead=$WARNING
 		[ $((timeout / 2)) -ge $lead ] || lead=$((timeout / 2))
 		[ -z "$left" ] || [ "$left" -gt "$lead" ] || warn $((now + left)) "this machine stops because nobody uses it"
-		[ -e $S/closing ] || [ ! -e $R/etc/sshd_config ] || kill -0 "$(word $R/sshd.pid 0)" 2>/dev/null || open_door
+		[ -e $S/closing ] || [ ! -e $R/etc/sshd_config ] || door_is_open || open_door
 		sleep 1
 	done
 }
@@ -472,6 +473,15 @@ are_keys() { # whether a file holds key lines without options
 	awk '!/^[ \t]*(#|$)/ && ($1 !~ /^(sk-)?(ssh|ecdsa)-[a-z0-9@.-]+$/ || $2 !~ /^[A-Za-z0-9+\/]+=*$/) { bad = 1 } END { exit bad }' "$1"
 }
 
+door_is_open() { # whether sshd runs; one that reads its key again writes its number when it listens, and has two looks' time for it
+	if kill -0 "$(word $R/sshd.pid none)" 2>/dev/null; then
+		missed=0
+	else
+		missed=$((missed + 1))
+	fi
+	[ $missed -lt 3 ]
+}
+
 open_door() {
 	mkdir -p /run/sshd
 	"$(command -v sshd || echo /usr/sbin/sshd)" -f $R/etc/sshd_config -E $R/sshd.log
@@ -504,8 +514,9 @@ gate() {
 	prepare
 	while read -r id <&4; do
 		case $id in '' | *[!0-9]*) continue ;; esac
+		[ -e $R/work/next ] || prepare || continue
 		[ ! -e "$G/$id" ] || rm -rf "${G:?}/$id"
-		mv $G/.next "$G/$id" || continue
+		mv $R/work/next "$G/$id" || continue
 		{
 			serve <"$G/$id/q" >"$G/$id/a"
 			rm -rf "${G:?}/$id" "$work"
@@ -514,11 +525,14 @@ gate() {
 	done
 }
 
-prepare() { # the pipes and the folder of whoever knocks next, who then waits for one mv
+prepare() { # the pipes and the folder of whoever knocks next, who then waits for one mv; until then they lie where only root comes
 	served=$((served + 1))
 	work=$R/work/$served
-	rm -rf $G/.next "$work"
-	mkdir $G/.next "$work" && mkfifo -m 600 $G/.next/q $G/.next/a && chown nodus: $G/.next/q $G/.next/a && chmod 711 $G/.next
+	rm -rf $R/work/next "$work"
+	mkdir $R/work/next "$work" && mkfifo -m 600 $R/work/next/q $R/work/next/a && chown nodus: $R/work/next/q $R/work/next/a &&
+		chmod 711 $R/work/next && return 0
+	rm -rf $R/work/next
+	return 1
 }
 
 serve() {
@@ -661,7 +675,7 @@ named() { # named FILE: sets file, the name in it, which has no end of line
 }
 
 reload_door() { # have sshd read its host key again, and wait until it listens with it, which is when it writes its number; connections stay
-	pid=$(word $R/sshd.pid 0)
+	pid=$(word $R/sshd.pid none)
 	rm -f $R/sshd.pid
 	kill -HUP "$pid" 2>/dev/null || open_door
 	tries=0
@@ -732,7 +746,7 @@ standing() {
 	clock
 	# The login that brought the question has proved that the door answers.
 	[ -s $S/ready ] || put $S/ready "$now $(stamp "$now")"
-	read -r ready_clock ready_at <$S/ready
+	read -r ready_clock ready_at 2>/dev/null <$S/ready || { ready_clock=$now ready_at=$(stamp "$now"); }
 	digest
 	edge_left
 	edge=$left
@@ -764,7 +778,7 @@ standing() {
 		activities="$activities${activities:+, }{\"kind\": \"$kind\", \"detail\": $said, \"time\": \"$(stamp "$when")\"}"
 	done <$S/facts
 	warned=""
-	[ ! -s $S/warned ] || warned=$(sort -u $S/warned | awk '{ printf "%s\"%s\"", NR > 1 ? ", " : "", $1 }')
+	[ ! -s $S/warned ] || warned=$(sort -u $S/warned | awk '{ printf "%s\"%s\"", (NR > 1 ? ", " : ""), $1 }')
 	answer="{\"version\": \"$VERSION\", \"boot_id\": \"$boot_id\", \"remaining_seconds\": $edge, \"has_secrets\": $has_secrets"
 	answer="$answer, \"tools\": [$served_tools], \"home\": $home, \"ready_at\": \"$ready_at\", \"is_quiet\": $is_quiet, \"pushed_digest\": \"$sum\""
 	answer="$answer, \"last_activity_at\": \"$used_at\", \"idle_timeout_seconds\": $shown, \"idle_remaining_seconds\": $idle"
