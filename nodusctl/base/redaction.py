@@ -70,6 +70,11 @@ def clean(text: str) -> str:
     return REDACTOR.clean(text)
 
 
+def one_line(text: str) -> str:
+    """``text`` as it may be printed, on one line. Cleaned first: a secret of several lines or with wide gaps isn't known afterwards."""
+    return " ".join(REDACTOR.clean(text).split())
+
+
 def looks_secret(name: str, value: str) -> bool:
     """True if an environment variable's name or value suggests a secret (``HF_TOKEN``, ``hf_…``)."""
     return bool(_SECRET_NAME.search(name)) or bool(_SHAPES.search(value))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from nodusctl.base.diagnostics import Diagnostic, Severity, error
-from nodusctl.base.redaction import clean, looks_secret
+from nodusctl.base.redaction import looks_secret, one_line
 from nodusctl.engine.cron_command import TickCommand
 
 CRON_PATH = "/usr/bin:/bin"
@@ -165,4 +165,4 @@ def _diagnostic(read: Mapping[str, Any]) -> Diagnostic:
 
 
 def _tail(text: str) -> str:
-    return clean(" ".join(text.split())[-400:])
+    return one_line(text)[-400:]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from nodusctl.base.ids import Address
+from nodusctl.base.redaction import one_line
 from nodusctl.plan.reasons import BlockingReason, ReasonScope
 from nodusctl.render.comment_text import shortened, span
 
@@ -21,7 +22,7 @@ def told_whole(reasons: Iterable[BlockingReason], *, is_bounded: bool) -> Iterat
     for reason in reasons:
         field = f" ({span(reason.field)})" if reason.field else ""
         yield f"- **{span(reason.code)}**{_where(reason)}{field}"
-        message = " ".join(reason.message.split())
+        message = one_line(reason.message)
         yield f"  - {span(shortened(message, LONGEST_MESSAGE) if is_bounded else message)}"
         first, *commands = reason.fix.splitlines() or [""]
         if first.strip():
@@ -32,7 +33,7 @@ def told_whole(reasons: Iterable[BlockingReason], *, is_bounded: bool) -> Iterat
 def told_shortly(reasons: Iterable[BlockingReason]) -> Iterator[str]:
     """A line each."""
     for reason in reasons:
-        message, fix = " ".join(reason.message.split()), " ".join(reason.fix.split())
+        message, fix = one_line(reason.message), one_line(reason.fix)
         told = span(shortened(message, _SHORT_MESSAGE))
         yield f"- **{span(reason.code)}**{_where(reason)}: {told}" + (f" Fix: {span(shortened(fix, _SHORT_FIX))}" if fix else "")
 
@@ -95,7 +96,7 @@ def _first_of(codes: Sequence[str]) -> str:
 
 
 def _example(group: Sequence[BlockingReason]) -> Iterator[str]:
-    message, fix = (" ".join(text.split()) for text in (group[0].message, group[0].fix))
+    message, fix = one_line(group[0].message), one_line(group[0].fix)
     yield f"  - {span(shortened(message, _SHORT_MESSAGE))}"
     if fix:
         yield f"  - Fix: {span(shortened(fix, _SHORT_FIX))}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nodusctl.base.diagnostics import Severity
+from nodusctl.base.redaction import one_line
 from nodusctl.plan.plan import Plan
 from nodusctl.render.comment_text import block_lines, shortened
 from nodusctl.render.counting import counted
@@ -19,7 +20,7 @@ _FIRST_HOLD = "set aside at the start (first hold), for its lease, window or cap
 
 def remarks_of(plan: Plan) -> tuple[str, ...]:
     """The gravest first; each as it may stand in a fence."""
-    return tuple(line for text in _each(plan) for line in block_lines([shortened(" ".join(text.split()), _LONGEST)]))
+    return tuple(line for text in _each(plan) for line in block_lines([shortened(one_line(text), _LONGEST)]))
 
 
 def _each(plan: Plan) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nodusctl.base.money import total
+from nodusctl.base.redaction import one_line
 from nodusctl.plan.plan import Plan, RunningOn
 from nodusctl.render.comment_text import block_lines, shortened
 from nodusctl.render.counting import counted
@@ -15,7 +16,7 @@ _LONGEST = 300
 
 def running_lines(plan: Plan) -> tuple[str, ...]:
     """``workspace/ana l4-24g-x1-us $1.10/h``, each as it may stand in a fence."""
-    told = (" ".join(_line(one).split()) for one in plan.running_on[:MOST_RUNNING])
+    told = (one_line(_line(one)) for one in plan.running_on[:MOST_RUNNING])
     return tuple(block_lines(shortened(text, _LONGEST) for text in told))
 
 

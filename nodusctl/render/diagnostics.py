@@ -6,6 +6,7 @@ import textwrap
 from typing import Any
 
 from nodusctl.base.diagnostics import Diagnostic, Severity
+from nodusctl.base.redaction import clean
 from nodusctl.render.failures import failure_document
 from nodusctl.render.style import Style
 
@@ -47,9 +48,10 @@ def diagnostic_document(diagnostic: Diagnostic) -> dict[str, Any]:
 
 
 def _indented(text: str, style: Style) -> list[str]:
+    """Cleaned before it is wrapped: half a secret at the end of a line isn't known again."""
     width = min(style.width or _WIDEST, _WIDEST) - 4
     lines: list[str] = []
-    for line in text.splitlines():
+    for line in clean(text).splitlines():
         is_command = line.startswith((" ", "nodusctl "))
         lines += [line] if is_command else textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False) or [""]
     return [f"  {line}" for line in lines]

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from nodusctl.base.diagnostics import Diagnostic
+from nodusctl.base.redaction import one_line
 from nodusctl.resources.errors import REASONS
 from nodusctl.resources.kinds import API_VERSION
 
@@ -21,14 +22,14 @@ _CAUSES = MappingProxyType(
         "Duplicate": "FieldValueDuplicate",
     }
 )
-_CONFLICT = 409
-"""For what stands in the way here and has no HTTP code of its own."""
+_CONFLICT, _INTERNAL = 409, 500
+"""For what has no HTTP code of its own: what stands in the way here, and what the program itself lacks."""
+_OWN_FAULTS = frozenset({"PluginCrashed", "OutputLost"})
 
 
 def failure_document(diagnostic: Diagnostic) -> dict[str, Any]:
     """The whole Status; ``details`` says what of an object and a field is known. Paths in ``docs`` are the project's own."""
     reason = "Invalid" if diagnostic.code in _CAUSES else diagnostic.code
-    known = REASONS.get(reason)
     parts: dict[str, Any] = {
         "kind": "Status",
         "apiVersion": "v1",
@@ -37,11 +38,18 @@ def failure_document(diagnostic: Diagnostic) -> dict[str, Any]:
         "message": _message(diagnostic),
         "reason": reason,
         "details": _details(diagnostic),
-        "code": known.http if known is not None and known.http else _CONFLICT,
+        "code": _http(reason),
         "fix": diagnostic.fix,
         "docs": f"docs/errors/{diagnostic.code}.md",
     }
     return {name: value for name, value in parts.items() if value != "" and (name == "metadata" or value != {})}
+
+
+def _http(reason: str) -> int:
+    known = REASONS.get(reason)
+    if known is not None and known.http:
+        return known.http
+    return _INTERNAL if reason in _OWN_FAULTS else _CONFLICT
 
 
 def _details(diagnostic: Diagnostic) -> dict[str, Any]:
@@ -54,5 +62,9 @@ def _details(diagnostic: Diagnostic) -> dict[str, Any]:
 
 
 def _message(diagnostic: Diagnostic) -> str:
+    """On one line."""
     place = f"{diagnostic.span}: " if diagnostic.span is not None else ""
-    return f"{place}{diagnostic.summary}" + (f" {' '.join(diagnostic.detail.split())}" if diagnostic.detail else "")
+    summary, detail = one_line(diagnostic.summary), one_line(diagnostic.detail)
+    if detail and summary[-1:] not in ".!?:":
+        summary += "."
+    return f"{place}{summary} {detail}".rstrip()

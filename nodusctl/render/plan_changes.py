@@ -52,7 +52,7 @@ def action_lines(action: Action, cost: CostLine | None, style: Style, refused: C
     changes = tuple(_written(action)) if action.verb is Verb.CREATE else tuple(_changes(action, cost))
     width = max((len(path) for path, _, _ in changes), default=0)
     for path, what, told in changes:
-        change_class = _REFUSED if told and path in refused else told
+        change_class = _REFUSED if told and any(path == field or path.startswith(f"{field}.") for field in refused) else told
         yield f"     {path:<{width}}  {what}" + (f"  {style.paint(f'[{change_class}]', 'dim')}" if change_class else "")
     for note in action.notes:
         yield f"     {style.paint('note:', 'bold')} {note}"

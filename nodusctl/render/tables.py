@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from io import StringIO
 
+from nodusctl.base.redaction import clean
 from nodusctl.render.style import Style
 
 _UNLIMITED = 10_000
@@ -24,7 +25,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], style: Style, *, 
     for head in heads:
         grid.add_column(head, justify="right" if head in right else "left", overflow="fold", no_wrap=not style.width)
     for row in rows:
-        grid.add_row(*(Text(cell) for cell in row))
+        grid.add_row(*(Text(clean(cell)) for cell in row))
     page = StringIO()
     Console(
         file=page,
@@ -40,7 +41,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], style: Style, *, 
 
 def pairs(rows: Sequence[tuple[str, str]], *, indent: int = 0) -> str:
     """``Name:  value`` lines with the values in one column; empty values are left out, further lines are indented alike."""
-    kept = [(name, value) for name, value in rows if value]
+    kept = [(name, clean(value)) for name, value in rows if value]
     width = max((len(name) for name, _ in kept), default=0) + 1
     lines: list[str] = []
     for name, value in kept:

@@ -19,6 +19,7 @@ import nodusctl
 from nodusctl.base.clock import Wall
 from nodusctl.base.diagnostics import Diagnostic, error
 from nodusctl.base.exits import UserError
+from nodusctl.base.redaction import one_line
 from nodusctl.engine.post.forge import Unsure
 
 MOST_TRIES = 5
@@ -187,5 +188,5 @@ def _said(response: httpx.Response) -> str:
     except ValueError:
         document = None
     message = document.get("message") or document.get("error") if isinstance(document, dict) else None
-    words = " ".join(str(message).split())[:_LONGEST_WORDS] if message else ""
+    words = one_line(str(message))[:_LONGEST_WORDS] if message else ""
     return f"It said {response.status_code} {response.reason_phrase}" + (f": {words}." if words else ".")

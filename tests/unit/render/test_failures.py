@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nodusctl.base.diagnostics import Diagnostic, Span, error, note, warning
+from nodusctl.base.redaction import REDACTOR
 from nodusctl.render.diagnostics import diagnostic_document
 from nodusctl.render.failures import failure_document
 from nodusctl.resources.errors import REASONS
@@ -46,11 +47,28 @@ def test_what_is_of_no_object_has_no_details() -> None:
     assert (failure["metadata"], failure["reason"], failure["code"]) == ({}, "StateLocked", 409)
 
 
+def test_a_summary_without_an_end_gets_one_before_what_explains_it() -> None:
+    assert failure_document(error("Conflict", "It changed", "Twice,\n  today."))["message"] == "It changed. Twice, today."
+    assert failure_document(error("Conflict", "It changed"))["message"] == "It changed"
+
+
+@pytest.mark.parametrize("secret", ["correct  horse battery", "a1b2\nc3d4\ne5f6", "\ttabbed secret"])
+def test_a_secret_is_found_before_its_blanks_are_made_one(secret: str) -> None:
+    REDACTOR.remember(secret)
+    message = failure_document(error("Unavailable", "The forge refused.", f"It said: {secret} is wrong."))["message"]
+    assert message == "The forge refused. It said: [redacted] is wrong."
+
+
 @pytest.mark.parametrize("code", sorted(set(REASONS) - {"FieldValueRequired", "NotSupported", "Duplicate"}))
 def test_each_reason_keeps_its_http_code(code: str) -> None:
     """A reason that never leaves as an HTTP error of its own is a conflict."""
     failure = failure_document(error(code, "No."))
     assert (failure["reason"], failure["code"]) == (code, REASONS[code].http or 409)
+
+
+@pytest.mark.parametrize("code", ["PluginCrashed", "OutputLost"])
+def test_what_the_program_itself_lacks_is_an_internal_error(code: str) -> None:
+    assert failure_document(error(code, "No."))["code"] == 500
 
 
 @pytest.mark.parametrize("said", [warning("PriceOld", "It is old."), note("Moved", "It moved.")])

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from nodusctl.base.diagnostics import Span, error, warning
-from nodusctl.base.redaction import REDACTOR
+from nodusctl.base.redaction import REDACTOR, one_line
 from nodusctl.render.counting import counted
 from nodusctl.render.diagnostics import diagnostic_document, diagnostic_text
 from nodusctl.render.redacted import redacted
@@ -55,6 +55,25 @@ def test_a_diagnostic_is_headline_place_explanation_remedy_with_the_command_unwr
     assert lines[1] == "  at a.yaml:3:5  spec.x"
     assert max(map(len, lines[2:-2])) <= 120
     assert lines[-1].strip() == command
+
+
+@pytest.mark.parametrize(
+    "secret", ["correct  horse battery", "one of several words that together are longer than a line is", "a1b2\nc3d4\ne5f6"]
+)
+def test_no_secret_is_broken_past_recognition(secret: str) -> None:
+    """Not by wrapping, nor at the edge of a column, nor by being put on one line."""
+    REDACTOR.remember(secret)
+    narrow = Style(width=40)
+    said = error("Unavailable", "No.", f"{'word ' * 21}{secret} is what was sent.", f"Send {secret} again.")
+    for text in (
+        diagnostic_text(said, PLAIN),
+        diagnostic_text(said, narrow),
+        table(("NAME", "TEXT"), [("a", f"it said: {secret}")], narrow),
+        pairs([("Message", f"it said: {secret}")]),
+        one_line(f"it said: {secret}"),
+    ):
+        assert "[redacted]" in " ".join(text.split())
+        assert not {"horse", "several", "together", "c3d4"} & {*text.split()}
 
 
 def test_a_diagnostic_as_json_leaves_out_what_is_empty() -> None:
